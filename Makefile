@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What a user types. Each rule calls a script that is incremental by itself and logs to build/log/; nothing outside the checkout
+# changes but installed packages.
+
+MAKEFLAGS += --no-print-directory
+KERNELS := 6.12 6.1
+
+help: ## this list
+	@echo "frnic: an open RDMA NIC, from Verilog to verbs"
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+
+run: build ## build everything, boot two guests, show ibv_devinfo, ping, ib_write_lat, ib_write_bw
+	@tests/run --only demo
+
+test: build ## all tests that fit into half an hour; last line "N passed, N failed"
+	@tests/run
+
+build: deps interface qemu model kernels rdma-core modules programs ## build everything
+
+deps: ## install the Debian packages that are missing (root)
+	@tests/install-deps.sh
+
+interface: ## regenerate the copies of the hardware interface
+	@hw/interface/gen.py
+
+qemu: ## QEMU with the frnic device
+	@qemu-model/build.sh
+
+model: ## functional model: build/lib/libfrnic-model.so
+	@$(MAKE) -s -C qemu-model/model
+
+kernels: ## unpack Debian's guest kernels
+	@tests/vm/fetch-kernels.sh
+
+rdma-core: ## rdma-core with the frnic provider
+	@providers/build.sh
+
+modules: ## frnic.ko for each guest kernel
+	@for k in $(KERNELS); do kernel/build.sh $$k || exit 1; done
+
+programs: ## test programs that run in guests
+	@$(MAKE) -s -C tests/guest
+
+bench-vm: build ## ib_write_lat and ib_write_bw against Soft-RoCE in the same two guests, with the ratios
+	@tests/run --only bench
+
+static: modules ## checkpatch, sparse and W=1 over the kernel module
+	@kernel/check.sh
+
+clean: ## remove what was built, keep what was downloaded
+	@rm -rf build/lib build/kernel build/tests build/hw build/vm build/log build/test
+
+.PHONY: help run test build deps interface qemu model kernels rdma-core modules programs bench-vm static clean
