@@ -983,8 +983,8 @@ struct frnic_cmd_cq {
 FRNIC_LAYOUT(cmd_cq, 256);
 
 /*
- * Request image of the EQ commands and snapshot. EQ 0 also gets device, port
- * and trigger events.
+ * Request image of the EQ commands and snapshot. EQ 0 also gets QP, device,
+ * port and trigger events.
  */
 struct frnic_cmd_eq {
 	__le32 ctrl;
