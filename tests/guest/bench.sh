@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# frnic (rdma0) and Soft-RoCE (rxe0) one after the other in the same two guests: ib_write_lat 2 B, ib_write_bw 64 KiB; three rounds, medians, ratios.
+. "$(dirname "$0")/steps.sh"
+
+measure() { # TOOL DEV ADDRESS ARGUMENTS COLUMN -> the figure on the client
+	if [ "$NODE" = server ]; then
+		timeout 60 $1 -d $2 -F -R $4 > /tmp/bench.log 2>&1 & pid=$!
+		until listening cm:18515 || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
+		barrier ready
+		wait $pid || { echo "FAIL $1 on $2" >&2; cat /tmp/bench.log >&2; }
+	else
+		barrier ready
+		timeout 60 $1 -d $2 -F -R $4 $3 > /tmp/bench.log 2>&1 || { echo "FAIL $1 on $2" >&2; cat /tmp/bench.log >&2; }
+		awk -v c=$5 '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {print $c}' /tmp/bench.log
+	fi
+	barrier measured
+}
+median() { tr ' ' '\n' | grep . | sort -g | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
+
+for i in 1 2 3; do
+	flat="$flat $(measure ib_write_lat rdma0 192.168.137.1 '-s 2 -n 2000' 5)"
+	rlat="$rlat $(measure ib_write_lat rxe0 192.168.138.1 '-s 2 -n 1000' 5)"
+	fbw="$fbw $(measure ib_write_bw rdma0 192.168.137.1 '-s 65536 -n 3000' 4)"
+	rbw="$rbw $(measure ib_write_bw rxe0 192.168.138.1 '-s 65536 -n 300' 4)"
+done
+[ "$NODE" = server ] && exit 0
+fl=$(echo "$flat" | median) rl=$(echo "$rlat" | median) fb=$(echo "$fbw" | median) rb=$(echo "$rbw" | median)
+echo "ib_write_lat 2 B typical, us:    frnic$flat | rxe$rlat"
+echo "ib_write_bw 64 KiB, MiB/s:       frnic$fbw | rxe$rbw"
+awk -v fl=$fl -v rl=$rl -v fb=$fb -v rb=$rb 'BEGIN {
+	printf "medians: latency %.1f us, Soft-RoCE %.1f us, ratio 1/%.1f (wanted: at most 1/5)\n", fl, rl, rl / fl
+	printf "medians: bandwidth %.1f MiB/s, Soft-RoCE %.1f MiB/s, ratio %.1f (wanted: at least 10)\n", fb, rb, fb / rb
+	exit !(fl > 0 && rl >= 5 * fl && rb > 0 && fb >= 10 * rb) }'
+verdict "latency at most a fifth, bandwidth at least ten times Soft-RoCE's" $?
+steps_end

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# R2.6, R2.7: applications killed under traffic, module unloaded and loaded again; free counts in driver and hardware come back each time.
+. "$(dirname "$0")/steps.sh"
+B=$(dirname "$0")/../../build/tests
+
+state() { resources; "$B/hostile" free; }
+
+reload() {
+	rmmod frnic || return 1
+	[ ! -e /sys/class/infiniband/$DEV ] || return 1
+	frnic_load   # tests/vm: insmod, netdev up, wait until the port is active and has its GID
+}
+
+check() { # NAME STATUS
+	verdict "$1" "$2"
+}
+
+START=$(state); echo "start: $START"
+
+# 1. Kill one end, then the other, at random moments of a transfer.
+for i in 1 2 3 4 5 6; do
+	tool=$(set -- ib_write_bw ib_send_bw ib_read_bw; eval echo \$$((i % 3 + 1)))
+	if [ $((i % 2)) = 0 ]; then victim=client; else victim=server; fi
+	if [ "$NODE" = server ]; then
+		$tool -d $DEV -F -R -D 30 > /tmp/kill.log 2>&1 & pid=$!
+		until listening cm:18515 || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
+		barrier killup
+	else
+		barrier killup
+		$tool -d $DEV -F -R -D 30 $S > /tmp/kill.log 2>&1 & pid=$!
+	fi
+	# The moment is what is random here; the sleep is the test's input, not a wait for something.
+	sleep 1.$((RANDOM % 10))
+	[ $victim = $NODE ] && kill -KILL $pid
+	barrier killed
+	# The end that lost its peer must notice by itself, or be ended by its user.
+	timeout 8 tail --pid=$pid -f /dev/null || kill -TERM $pid 2> /dev/null
+	wait $pid 2> /dev/null
+	settled=1
+	for k in $(seq 100); do [ "$(state)" = "$START" ] && { settled=0; break; }; sleep 0.1; done
+	check "R2.6 R2.7 $tool killed on the $victim, round $i" $settled
+	[ $settled = 0 ] || { echo "    $START"; echo "    $(state)"; rdma resource show qp; rdma resource show cm_id; }
+	barrier next
+done
+
+# 2. Unload and load, without load, three times; then the path still works.
+for i in 1 2 3; do
+	reload; check "rmmod and insmod $i" $?
+	barrier reloaded
+done
+[ "$(state)" = "$START" ]; check "R2.7 free counts after reload" $?
+step "rping after reload" 40 cm:7174 "rping -s -V -C 20 -a $S -p 7174" "rping -c -V -C 20 -a $S -p 7174"
+step "data check after reload" 200 tcp:18601 "$B/datacheck $DEV" "$B/datacheck $DEV $S"
+steps_end

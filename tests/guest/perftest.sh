@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# R5.5: perftest, all of ib_{write,send,read}_{lat,bw}, with and without rdma_cm, all sizes to 8 MiB, both directions.
+. "$(dirname "$0")/steps.sh"
+
+# The tools compare no data; what is checked: both ends exit 0, the client's table has a row for each size and only figures above zero.
+rows() { grep -aE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$1"; }
+check_lat() { [ "$NODE" = server ] || { [ "$(rows "$1" | wc -l)" = "$WANT" ] && ! rows "$1" | awk '$5 <= 0 {bad = 1} END {exit !bad}'; }; }
+check_bw() { [ "$NODE" = server ] || { [ "$(rows "$1" | wc -l)" = "$WANT" ] && ! rows "$1" | awk '$4 <= 0 {bad = 1} END {exit !bad}'; }; }
+
+perf() { # TOOL ARGUMENTS ROWS
+	local ready=tcp:18515 check=check_bw
+	case " $2 " in *" -R "*) ready=cm:18515;; esac
+	case $1 in *lat) check=check_lat;; esac
+	WANT=$3
+	step "R5.5 $1 $2" 120 $ready "$1 -d $DEV -F $2" "$1 -d $DEV -F $2 $S" $check
+}
+
+for op in write send read; do
+	for cm in "" "-R"; do
+		perf ib_${op}_lat "$cm -a -n 20" 23
+		perf ib_${op}_bw "$cm -a -n 20" 23
+		perf ib_${op}_bw "$cm -b -s 65536 -n 200" 1
+	done
+done
+steps_end

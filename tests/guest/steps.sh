@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sourced by the scripts that run in both guests at once: each test is a step with a server line and a client line. Needs tests/vm's guest
+# library (barrier, listening) and its environment (NODE, DEV, S, C, ND).
+
+PASSED=0 FAILED=0
+OUT=/tmp/steps; mkdir -p $OUT
+
+verdict() { # NAME RC [LOG]
+	if [ "$2" = 0 ]; then
+		PASSED=$((PASSED + 1)); echo "ok $1"
+	else
+		FAILED=$((FAILED + 1)); echo "FAIL $1 (status $2)"
+		[ -n "$3" ] && tail -n 12 "$3" | sed 's/^/    /'
+	fi
+}
+
+# step NAME SECONDS READY SERVER_LINE CLIENT_LINE [CHECK]
+#   READY is what "listening" understands: tcp:PORT, udp:PORT, cm:PORT, none. Both lines must end with status 0 in time; CHECK (a function) then
+#   judges its node's output file.
+step() {
+	local name=$1 limit=$2 ready=$3 line=$4 check=${6:-true} rc log
+	log=$OUT/$(echo "$name" | tr -c 'A-Za-z0-9\n' _)
+	if [ "$NODE" = server ]; then
+		timeout -k 3 "$limit" bash -c "$line" > "$log" 2>&1 &
+		local pid=$!
+		until listening "$ready" || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
+		barrier up
+		wait $pid; rc=$?
+	else
+		barrier up
+		timeout -k 3 "$limit" bash -c "$5" > "$log" 2>&1; rc=$?
+	fi
+	[ $rc = 0 ] && { $check "$log"; rc=$?; }
+	verdict "$name" $rc "$log"
+	barrier end
+}
+
+# Free objects as the driver counts them: "qp 2 cq 3 mr 1 pd 2 ...".
+resources() { rdma resource show "$DEV" | tr -s ' ' | sed 's/^[0-9]*: [^ ]*: //'; }
+
+steps_end() {
+	echo "$PASSED passed, $FAILED failed"
+	[ $FAILED = 0 ] && [ $PASSED -gt 0 ]
+}
