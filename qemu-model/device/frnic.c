@@ -140,7 +140,7 @@ struct FrnicState {
     uint64_t sleep_until; /* the worker sleeps until then; 0: it is awake */
     uint64_t tx_stalled;  /* since when the backend has to wait; 0: it has not */
 
-    /* Written under both locks */
+    /* Written under both locks; the machine runs */
     bool running;
 
     /* Guarded by the BQL; tx_blocked is looked at without */
@@ -449,7 +449,8 @@ static void *frnic_worker(void *opaque)
         smp_mb();
         if (yield) {
             due = FRNIC_NEVER;
-        } else if (due <= now || ring_used(&s->rx)) {
+        } else if (due <= now ||
+                   (ring_used(&s->rx) && qatomic_read(&s->running))) {
             continue;
         }
         now = frnic_now(s);
@@ -778,6 +779,12 @@ static NetClientInfo frnic_net_info = {
 
 /* Life cycle */
 
+/* pci_is_express() is true in a conventional slot as well. */
+static bool frnic_has_express(PCIDevice *pci)
+{
+    return pci->exp.exp_cap;
+}
+
 /* Power-on, bus reset, FLR. */
 static void frnic_reset(DeviceState *dev)
 {
@@ -795,7 +802,7 @@ static void frnic_reset(DeviceState *dev)
     }
     s->tx_stalled = 0;
     frnic_leave(s);
-    if (pci_is_express(PCI_DEVICE(s))) {
+    if (frnic_has_express(PCI_DEVICE(s))) {
         pcie_cap_deverr_reset(PCI_DEVICE(s));
     }
 }
@@ -806,7 +813,7 @@ static void frnic_vm_state(void *opaque, bool running, RunState state)
 
     trace_frnic_running(s, running);
     frnic_enter(s);
-    s->running = running;
+    qatomic_set(&s->running, running);
     frnic_leave(s);
     if (running) {
         qemu_bh_schedule(s->bh);
@@ -817,7 +824,7 @@ static void frnic_write_config(PCIDevice *pci, uint32_t addr, uint32_t val,
                                int len)
 {
     pci_default_write_config(pci, addr, val, len);
-    if (pci_is_express(pci)) {
+    if (frnic_has_express(pci)) {
         pcie_cap_flr_write_config(pci, addr, val, len);
         pcie_aer_write_config(pci, addr, val, len);
     }
@@ -952,7 +959,7 @@ static void frnic_free(FrnicState *s)
         s->dl = NULL;
     }
     msix_uninit_exclusive_bar(pci);
-    if (pci_is_express(pci) && pci->exp.exp_cap) {
+    if (frnic_has_express(pci)) {
         if (pci->exp.aer_cap) {
             pcie_aer_exit(pci);
         }
@@ -1019,7 +1026,7 @@ static void frnic_exit(PCIDevice *pci)
     /* The worker may wait for the BQL; the BARs are gone, frames are refused. */
     qemu_del_vm_change_state_handler(s->vmstate);
     frnic_enter(s);
-    s->running = false;
+    qatomic_set(&s->running, false);
     qemu_mutex_unlock(&s->lock);
     qatomic_set(&s->quit, true);
     event_notifier_set(&s->wake);
@@ -1027,6 +1034,8 @@ static void frnic_exit(PCIDevice *pci)
     qemu_thread_join(&s->worker);
     qemu_mutex_lock_iothread();
 
+    /* The netdev may hold a frame of ours, and would call frnic_sent(). */
+    qemu_purge_queued_packets(qemu_get_queue(s->nic));
     qemu_del_nic(s->nic);
     qemu_bh_delete(s->bh);
     event_notifier_cleanup(&s->wake);
