@@ -10,8 +10,10 @@
 #include <linux/bitfield.h>
 #include <linux/completion.h>
 #include <linux/dma-mapping.h>
+#include <linux/etherdevice.h>
 #include <linux/idr.h>
 #include <linux/io.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 #include <linux/refcount.h>
@@ -151,10 +153,13 @@ struct frnic_dev {
 	struct workqueue_struct *wq;
 	struct work_struct event_work;
 	unsigned long events;	/* enum frnic_event_bit */
-	unsigned long eq_rescan; /* EQs that overflowed */
 	bool link_up;
-	struct mutex lock;	/* bring-up, tear-down and reset exclude each other */
-	bool layers_up;
+
+	/* Bring-up, tear-down and reset exclude each other; before rtnl_lock. */
+	struct mutex lock;
+	bool hw_up;
+	bool net_up;
+	bool ib_up;
 
 	struct net_device *netdev;
 	struct frnic_ib_dev *ib;	/* the rdma layer's own */
@@ -212,6 +217,9 @@ static inline void frnic_ring_db(struct frnic_dev *fdev, u32 number, u8 type,
 
 	writeq((u64)w1 << 32 | w0, fdev->db + FRNIC_UAR_DB_OFF);
 }
+
+/* The device cannot be trusted: cut it off (see there), layers are told. */
+void frnic_kill(struct frnic_dev *fdev);
 
 /* Commands (frnic_cmd.c). Process context, may sleep; each has a time limit. */
 
@@ -345,6 +353,9 @@ void frnic_ib_rescan(struct frnic_dev *fdev);
 
 /* The net layer (frnic_net.c, frnic_ethtool.c), same rules. */
 
+/* The netdev; it outlives interrupts, registration does not. */
+int frnic_net_alloc(struct frnic_dev *fdev);
+void frnic_net_free(struct frnic_dev *fdev);
 int frnic_net_add(struct frnic_dev *fdev);
 void frnic_net_remove(struct frnic_dev *fdev);
 void frnic_net_port_event(struct frnic_dev *fdev, bool up);

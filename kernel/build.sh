@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Builds frnic.ko against the headers of one guest kernel: kernel/build.sh [6.12|6.1] [make arguments]
+# Products go to build/kernel/<kernel>/, the log to build/log/. Quiet and incremental; output only if something is wrong.
+set -euo pipefail
+
+kernel=${1:-6.12}
+shift || true
+case $kernel in
+6.12|6.1) ;;
+*) echo "usage: $0 [6.12|6.1] [make arguments]" >&2; exit 2 ;;
+esac
+
+src=$(cd "$(dirname "$0")" && pwd)
+top=$(dirname "$src")
+out=$top/build/kernel/$kernel
+log=$top/build/log/kernel-$kernel.log
+
+# The newest of Debian's generic headers of this series; 6.12 does not match 6.1.
+headers=$(printf '%s\n' /usr/src/linux-headers-"$kernel".*-amd64 | grep -Ev -- '-(cloud|rt)-' | sort -V | tail -n 1)
+if [ ! -f "$headers/Makefile" ]; then
+	echo "$0: no headers for kernel $kernel; run tests/install-deps.sh" >&2
+	exit 1
+fi
+
+# Kbuild writes beside the sources, so it gets links to them. A link whose source is gone goes too.
+mkdir -p "$out" "$top/build/log"
+find "$out" -maxdepth 1 -xtype l -delete
+for f in "$src"/*.[ch] "$src"/compat.sh "$src"/Makefile; do
+	[ -e "$out/${f##*/}" ] || ln -s "$f" "$out/"
+done
+
+exec 9>"$out/.lock"
+flock 9
+if ! make -C "$headers" M="$out" W=1 KCFLAGS=-Werror "$@" modules >"$log" 2>&1; then
+	cat "$log" >&2
+	exit 1
+fi
+# Kbuild's modpost warns without failing.
+if grep -iE 'warning' "$log" | grep -v 'Skipping BTF' >&2; then
+	exit 1
+fi
