@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Completions: polling (ibv_poll_cq and the extended readers), arming, and the
+ * removal of a QP's entries. CQs are created in frnic_verbs.c.
+ */
+#include <errno.h>
+
+#include "frnic.h"
+
+/* A removed entry: no QP has number 0 (SMI). */
+#define FRNIC_CQE_REMOVED	0
+
+static const uint8_t frnic_send_wc[] = {
+	[FRNIC_WQE_OP_NOP] = IBV_WC_SEND,
+	[FRNIC_WQE_OP_SEND] = IBV_WC_SEND,
+	[FRNIC_WQE_OP_SEND_IMM] = IBV_WC_SEND,
+	[FRNIC_WQE_OP_SEND_INV] = IBV_WC_SEND,
+	[FRNIC_WQE_OP_WRITE] = IBV_WC_RDMA_WRITE,
+	[FRNIC_WQE_OP_WRITE_IMM] = IBV_WC_RDMA_WRITE,
+	[FRNIC_WQE_OP_READ] = IBV_WC_RDMA_READ,
+	[FRNIC_WQE_OP_CMP_SWAP] = IBV_WC_COMP_SWAP,
+	[FRNIC_WQE_OP_FETCH_ADD] = IBV_WC_FETCH_ADD,
+	[FRNIC_WQE_OP_LOCAL_INV] = IBV_WC_LOCAL_INV,
+	[FRNIC_WQE_OP_BIND_MW] = IBV_WC_BIND_MW,
+};
+
+static inline enum ibv_wc_opcode frnic_wc_opcode(uint32_t op)
+{
+	if (op < ARRAY_SIZE(frnic_send_wc))
+		return frnic_send_wc[op];
+	return op == FRNIC_CQE_OP_RECV_WRITE_IMM ? IBV_WC_RECV_RDMA_WITH_IMM :
+						   IBV_WC_RECV;
+}
+
+static inline unsigned int frnic_wc_flags(uint32_t op, uint32_t w1)
+{
+	unsigned int flags = 0;
+
+	if (w1 & (FRNIC_CQE_FLAG_GRH << 24))
+		flags = IBV_WC_GRH;
+	if (op == FRNIC_CQE_OP_RECV_IMM || op == FRNIC_CQE_OP_RECV_WRITE_IMM)
+		flags |= IBV_WC_WITH_IMM;
+	else if (op == FRNIC_CQE_OP_RECV_INV)
+		flags |= IBV_WC_WITH_INV;
+	return flags;
+}
+
+/* Priority of a VLAN tag is all that is left of a service level. */
+static inline uint8_t frnic_cqe_sl(const struct frnic_cqe *cqe)
+{
+	if (!(le32toh(cqe->w1) & (FRNIC_CQE_FLAG_VLAN << 24)))
+		return 0;
+	return le16toh(cqe->vlan_tci) >> 13;
+}
+
+static inline struct frnic_cqe *frnic_cqe_at(struct frnic_cq *cq, uint32_t ci)
+{
+	struct frnic_cqe *cqe = &cq->buf[ci & cq->mask];
+	uint32_t w7 = le32toh(*(volatile __le32 *)&cqe->w7);
+
+	if (!(((w7 >> 31) ^ (ci >> cq->log_size)) & 1))
+		return NULL;
+	/* The owner bit says that the rest is there; do not read it earlier. */
+	udma_from_device_barrier();
+	return cqe;
+}
+
+static inline struct frnic_qp *frnic_cq_find(struct frnic_cq *cq, uint32_t qpn)
+{
+	struct frnic_cq_ref *ref = cq->hot;
+
+	if (likely(ref && ref->qpn == qpn))
+		return ref->qp;
+	for (ref = cq->bucket[qpn % FRNIC_CQ_BUCKETS]; ref; ref = ref->next)
+		if (ref->qpn == qpn) {
+			cq->hot = ref;
+			return ref->qp;
+		}
+	return NULL;
+}
+
+static void frnic_srq_free_tag(struct frnic_srq *srq, uint32_t tag)
+{
+	frnic_lock(&srq->lock);
+	srq->free_next[tag] = srq->free_head;
+	srq->free_head = tag;
+	frnic_unlock(&srq->lock);
+}
+
+/* Frees the slot that a completion names and returns its work request's id. */
+static inline uint64_t frnic_retire(struct frnic_qp *qp, uint32_t w1)
+{
+	uint32_t index = w1 & FRNIC_CQE_W1_WQE_INDEX;
+	uint64_t wr_id;
+
+	if (!(w1 & (FRNIC_CQE_FLAG_RECV << 24))) {
+		struct frnic_swr *s = &qp->sq.wr[index & qp->sq.mask];
+
+		wr_id = s->wr_id;
+		/* Unsignaled WQEs before this one are done with it. */
+		atomic_store_explicit(&qp->sq.ci, s->end, memory_order_release);
+	} else if (qp->srq) {
+		index &= qp->srq->mask;
+		wr_id = qp->srq->wr_id[index];
+		frnic_srq_free_tag(qp->srq, index);
+	} else {
+		struct frnic_rq *rq = &qp->rq;
+		uint32_t ci = atomic_load_explicit(&rq->ci,
+						   memory_order_relaxed);
+
+		wr_id = rq->wr_id[index & rq->mask];
+		atomic_store_explicit(&rq->ci, ci + 1, memory_order_release);
+	}
+	return wr_id;
+}
+
+static inline void frnic_cq_publish(struct frnic_cq *cq)
+{
+	/*
+	 * What was read from the entries has been stored to the caller's
+	 * memory; those stores, and so the reads, come before the device may
+	 * overwrite the entries.
+	 */
+	udma_to_device_barrier();
+	cq->dbrec->ci = htole32(cq->ci & FRNIC_INDEX_MASK);
+}
+
+int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
+{
+	struct frnic_cq *cq = to_fcq(ibcq);
+	struct frnic_cqe *cqe;
+	struct frnic_qp *qp;
+	uint32_t w0, w1, w4, ci;
+	int n = 0;
+
+	frnic_lock(&cq->lock);
+	ci = cq->ci;
+	while (n < ne) {
+		cqe = frnic_cqe_at(cq, ci);
+		if (!cqe)
+			break;
+		ci++;
+		w0 = le32toh(cqe->w0);
+		qp = frnic_cq_find(cq, w0 & FRNIC_CQE_W0_QPN);
+		if (unlikely(!qp))
+			continue;	/* removed with its QP */
+		w1 = le32toh(cqe->w1);
+		w4 = le32toh(cqe->w4);
+		wc->wr_id = frnic_retire(qp, w1);
+		wc->status = w4 >> 24;
+		wc->opcode = frnic_wc_opcode(w0 >> 24);
+		wc->vendor_err = cqe->vendor_err;
+		wc->byte_len = le32toh(cqe->byte_count);
+		wc->qp_num = w0 & FRNIC_CQE_W0_QPN;
+		wc->src_qp = w4 & FRNIC_CQE_W4_SRC_QP;
+		wc->slid = 0;
+		wc->dlid_path_bits = 0;
+		if (w1 & (FRNIC_CQE_FLAG_RECV << 24)) {
+			wc->wc_flags = frnic_wc_flags(w0 >> 24, w1);
+			if (wc->wc_flags & IBV_WC_WITH_INV)
+				wc->invalidated_rkey =
+					le32toh((__force __le32)cqe->imm);
+			else
+				wc->imm_data = cqe->imm;
+			wc->pkey_index = cqe->pkey_index;
+			wc->sl = frnic_cqe_sl(cqe);
+		} else {
+			wc->wc_flags = 0;
+			wc->imm_data = 0;
+			wc->pkey_index = 0;
+			wc->sl = 0;
+		}
+		wc++;
+		n++;
+	}
+	if (ci != cq->ci) {
+		cq->ci = ci;
+		frnic_cq_publish(cq);
+	}
+	frnic_unlock(&cq->lock);
+	return n;
+}
+
+int frnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct frnic_cq *cq = to_fcq(ibcq);
+	uint64_t db = cq->db;
+
+	if (solicited_only)
+		db |= (uint64_t)FRNIC_DB_FLAG_SOLICITED << 56;
+
+	frnic_lock(&cq->lock);
+	cq->armed = true;
+	cq->armed_solicited = solicited_only;
+	db |= (uint64_t)(cq->ci & FRNIC_INDEX_MASK) << 32;
+	/* The consumer index in memory is no older than the doorbell's. */
+	udma_to_device_barrier();
+	mmio_write64_le(to_fctx(ibcq->context)->db, htole64(db));
+	frnic_unlock(&cq->lock);
+	return 0;
+}
+
+void frnic_cq_event(struct ibv_cq *ibcq)
+{
+	struct frnic_cq *cq = to_fcq(ibcq);
+
+	frnic_lock(&cq->lock);
+	cq->armed = false;
+	frnic_unlock(&cq->lock);
+}
+
+static inline int frnic_next(struct frnic_cq *cq)
+{
+	struct frnic_cqe *cqe;
+	struct frnic_qp *qp;
+
+	for (;;) {
+		cqe = frnic_cqe_at(cq, cq->ci);
+		if (!cqe)
+			return ENOENT;
+		cq->ci++;
+		qp = frnic_cq_find(cq, le32toh(cqe->w0) & FRNIC_CQE_W0_QPN);
+		if (likely(qp))
+			break;
+	}
+	cq->cur = cqe;
+	cq->vcq.cq_ex.wr_id = frnic_retire(qp, le32toh(cqe->w1));
+	cq->vcq.cq_ex.status = le32toh(cqe->w4) >> 24;
+	return 0;
+}
+
+static int frnic_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct frnic_cq *cq = to_fcq_ex(ibcq);
+	uint32_t ci;
+	int ret;
+
+	if (unlikely(attr->comp_mask))
+		return EINVAL;
+	frnic_lock(&cq->lock);
+	ci = cq->ci;
+	ret = frnic_next(cq);
+	if (ret) {
+		if (ci != cq->ci)
+			frnic_cq_publish(cq);
+		frnic_unlock(&cq->lock);
+	}
+	return ret;
+}
+
+static int frnic_next_poll(struct ibv_cq_ex *ibcq)
+{
+	return frnic_next(to_fcq_ex(ibcq));
+}
+
+static void frnic_end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct frnic_cq *cq = to_fcq_ex(ibcq);
+
+	cq->cur = NULL;
+	frnic_cq_publish(cq);
+	frnic_unlock(&cq->lock);
+}
+
+static enum ibv_wc_opcode frnic_read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return frnic_wc_opcode(le32toh(to_fcq_ex(ibcq)->cur->w0) >> 24);
+}
+
+static uint32_t frnic_read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return to_fcq_ex(ibcq)->cur->vendor_err;
+}
+
+static uint32_t frnic_read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_fcq_ex(ibcq)->cur->byte_count);
+}
+
+static __be32 frnic_read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	const struct frnic_cqe *cqe = to_fcq_ex(ibcq)->cur;
+
+	/* The invalidated key is returned through the same call. */
+	if (le32toh(cqe->w0) >> 24 == FRNIC_CQE_OP_RECV_INV)
+		return (__force __be32)le32toh((__force __le32)cqe->imm);
+	return cqe->imm;
+}
+
+static uint32_t frnic_read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_fcq_ex(ibcq)->cur->w0) & FRNIC_CQE_W0_QPN;
+}
+
+static uint32_t frnic_read_src_qp(struct ibv_cq_ex *ibcq)
+{
+	return le32toh(to_fcq_ex(ibcq)->cur->w4) & FRNIC_CQE_W4_SRC_QP;
+}
+
+static unsigned int frnic_read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	const struct frnic_cqe *cqe = to_fcq_ex(ibcq)->cur;
+
+	return frnic_wc_flags(le32toh(cqe->w0) >> 24, le32toh(cqe->w1));
+}
+
+static uint32_t frnic_read_slid(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint8_t frnic_read_sl(struct ibv_cq_ex *ibcq)
+{
+	return frnic_cqe_sl(to_fcq_ex(ibcq)->cur);
+}
+
+static uint8_t frnic_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
+{
+	return 0;
+}
+
+static uint64_t frnic_read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	const struct frnic_cqe *cqe = to_fcq_ex(ibcq)->cur;
+
+	return (uint64_t)(le32toh(cqe->w7) & FRNIC_CQE_W7_TS_HI) << 32 |
+	       le32toh(cqe->ts_lo);
+}
+
+static uint16_t frnic_read_cvlan(struct ibv_cq_ex *ibcq)
+{
+	return le16toh(to_fcq_ex(ibcq)->cur->vlan_tci);
+}
+
+void frnic_set_cq_ops(struct frnic_cq *cq, uint64_t wc_flags)
+{
+	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+
+	ex->start_poll = frnic_start_poll;
+	ex->next_poll = frnic_next_poll;
+	ex->end_poll = frnic_end_poll;
+	ex->read_opcode = frnic_read_opcode;
+	ex->read_vendor_err = frnic_read_vendor_err;
+	ex->read_wc_flags = frnic_read_wc_flags;
+	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		ex->read_byte_len = frnic_read_byte_len;
+	if (wc_flags & IBV_WC_EX_WITH_IMM)
+		ex->read_imm_data = frnic_read_imm_data;
+	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		ex->read_qp_num = frnic_read_qp_num;
+	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
+		ex->read_src_qp = frnic_read_src_qp;
+	if (wc_flags & IBV_WC_EX_WITH_SLID)
+		ex->read_slid = frnic_read_slid;
+	if (wc_flags & IBV_WC_EX_WITH_SL)
+		ex->read_sl = frnic_read_sl;
+	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		ex->read_dlid_path_bits = frnic_read_dlid_path_bits;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		ex->read_completion_ts = frnic_read_completion_ts;
+	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
+		ex->read_cvlan = frnic_read_cvlan;
+}
+
+void frnic_cq_attach(struct frnic_cq *cq, struct frnic_cq_ref *ref)
+{
+	struct frnic_cq_ref **head = &cq->bucket[ref->qpn % FRNIC_CQ_BUCKETS];
+
+	frnic_lock(&cq->lock);
+	ref->next = *head;
+	*head = ref;
+	frnic_unlock(&cq->lock);
+}
+
+/* The poller finds a QP only under the lock, so it can be freed after this. */
+void frnic_cq_detach(struct frnic_cq *cq, struct frnic_cq_ref *ref)
+{
+	struct frnic_cq_ref **p = &cq->bucket[ref->qpn % FRNIC_CQ_BUCKETS];
+
+	frnic_lock(&cq->lock);
+	while (*p != ref)
+		p = &(*p)->next;
+	*p = ref->next;
+	if (cq->hot == ref)
+		cq->hot = NULL;
+	frnic_unlock(&cq->lock);
+}
+
+/*
+ * The device writes nothing for this QP any more. Its entries that nobody has
+ * polled are marked, and the SRQ tags that they name are free again.
+ */
+void frnic_cq_clean(struct frnic_cq *cq, struct frnic_qp *qp)
+{
+	struct frnic_cqe *cqe;
+	uint32_t ci, w0, w1;
+
+	frnic_lock(&cq->lock);
+	for (ci = cq->ci; ci - cq->ci <= cq->mask; ci++) {
+		cqe = frnic_cqe_at(cq, ci);
+		if (!cqe)
+			break;
+		w0 = le32toh(cqe->w0);
+		if ((w0 & FRNIC_CQE_W0_QPN) != qp->vqp.qp.qp_num)
+			continue;
+		w1 = le32toh(cqe->w1);
+		if (qp->srq && (w1 & (FRNIC_CQE_FLAG_RECV << 24)))
+			frnic_srq_free_tag(qp->srq, w1 & qp->srq->mask);
+		cqe->w0 = htole32(FRNIC_CQE_REMOVED);
+	}
+	frnic_unlock(&cq->lock);
+}
+
+/*
+ * The device writes to the new ring from entry @held on; the caller holds the
+ * lock. What the old ring still held moves to the front, all in the first pass.
+ */
+void frnic_cq_adopt(struct frnic_cq *cq, void *ring, uint32_t log_size,
+		    uint32_t held)
+{
+	struct frnic_cqe *to = ring;
+	uint32_t i;
+
+	/* The system call that switched the rings has ordered the reads. */
+	for (i = 0; i < held; i++) {
+		to[i] = cq->buf[(cq->ci + i) & cq->mask];
+		to[i].w7 |= htole32(FRNIC_CQE_W7_OWNER);
+	}
+	cq->buf = ring;
+	cq->log_size = log_size;
+	cq->mask = (1u << log_size) - 1;
+	cq->ci = 0;
+}

@@ -1,0 +1,879 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Posting: work requests become WQEs in the ring and the device is told.
+ * Both interfaces, ibv_post_* and ibv_wr_*, are here; completions are in
+ * frnic_cq.c.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "frnic.h"
+
+/* Shapes of a WQE. */
+enum {
+	FRNIC_K_NONE,
+	FRNIC_K_SEND,
+	FRNIC_K_RDMA,
+	FRNIC_K_READ,
+	FRNIC_K_ATOMIC,
+	FRNIC_K_INV,
+	FRNIC_K_BIND,
+};
+
+enum {
+	FRNIC_IMM = 1,		/* word 0x1c: immediate data */
+	FRNIC_KEY,		/* word 0x1c: key */
+};
+
+#define FRNIC_T_CONN	(FRNIC_T_RC | FRNIC_T_UC)
+#define FRNIC_T_ALL	(FRNIC_T_CONN | FRNIC_T_UD)
+
+static const struct frnic_op {
+	uint8_t op;
+	uint8_t kind;
+	uint8_t types;		/* services that have it (IBTA table 39) */
+	uint8_t word;		/* what stands in word 0x1c */
+} frnic_ops[] = {
+	[IBV_WR_RDMA_WRITE] = {
+		FRNIC_WQE_OP_WRITE, FRNIC_K_RDMA, FRNIC_T_CONN, 0 },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = {
+		FRNIC_WQE_OP_WRITE_IMM, FRNIC_K_RDMA, FRNIC_T_CONN, FRNIC_IMM },
+	[IBV_WR_SEND] = {
+		FRNIC_WQE_OP_SEND, FRNIC_K_SEND, FRNIC_T_ALL, 0 },
+	[IBV_WR_SEND_WITH_IMM] = {
+		FRNIC_WQE_OP_SEND_IMM, FRNIC_K_SEND, FRNIC_T_ALL, FRNIC_IMM },
+	[IBV_WR_RDMA_READ] = {
+		FRNIC_WQE_OP_READ, FRNIC_K_READ, FRNIC_T_RC, 0 },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = {
+		FRNIC_WQE_OP_CMP_SWAP, FRNIC_K_ATOMIC, FRNIC_T_RC, 0 },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = {
+		FRNIC_WQE_OP_FETCH_ADD, FRNIC_K_ATOMIC, FRNIC_T_RC, 0 },
+	[IBV_WR_LOCAL_INV] = {
+		FRNIC_WQE_OP_LOCAL_INV, FRNIC_K_INV, FRNIC_T_CONN, FRNIC_KEY },
+	[IBV_WR_BIND_MW] = {
+		FRNIC_WQE_OP_BIND_MW, FRNIC_K_BIND, FRNIC_T_CONN, 0 },
+	[IBV_WR_SEND_WITH_INV] = {
+		FRNIC_WQE_OP_SEND_INV, FRNIC_K_SEND, FRNIC_T_RC, FRNIC_KEY },
+};
+
+/* Access flags have the verbs' positions in the hardware. */
+static_assert(IBV_ACCESS_LOCAL_WRITE == FRNIC_ACCESS_LOCAL_WRITE &&
+	      IBV_ACCESS_REMOTE_WRITE == FRNIC_ACCESS_REMOTE_WRITE &&
+	      IBV_ACCESS_REMOTE_READ == FRNIC_ACCESS_REMOTE_READ &&
+	      IBV_ACCESS_REMOTE_ATOMIC == FRNIC_ACCESS_REMOTE_ATOMIC &&
+	      IBV_ACCESS_MW_BIND == FRNIC_ACCESS_MW_BIND &&
+	      IBV_ACCESS_ZERO_BASED == FRNIC_ACCESS_ZERO_BASED, "access");
+
+#define FRNIC_MW_ACCESS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+			 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
+
+/* SIGNALED, SOLICITED, FENCE, INLINE: from send_flags to enum wqe_flag. */
+static_assert(IBV_SEND_SIGNALED >> 1 == FRNIC_WQE_FLAG_SIGNALED &&
+	      IBV_SEND_SOLICITED >> 1 == FRNIC_WQE_FLAG_SOLICITED &&
+	      IBV_SEND_FENCE << 2 == FRNIC_WQE_FLAG_FENCE &&
+	      IBV_SEND_INLINE == FRNIC_WQE_FLAG_INLINE, "flags");
+
+static inline uint32_t frnic_wqe_flags(unsigned int f)
+{
+	return (f >> 1 & 3) | (f & IBV_SEND_FENCE) << 2 |
+	       (f & IBV_SEND_INLINE);
+}
+
+/* A WQE that wraps the ring's end is built aside and copied. */
+static inline void *frnic_wqe_at(struct frnic_sq *sq, uint32_t index)
+{
+	uint32_t slot = index & sq->mask;
+
+	if (unlikely(slot + sq->max_units > sq->mask + 1))
+		return sq->scratch;
+	return sq->buf + (size_t)slot * FRNIC_WQE_UNIT;
+}
+
+static void frnic_copy_wqe(struct frnic_sq *sq, uint32_t index, uint32_t units)
+{
+	uint32_t i;
+
+	for (i = 0; i < units; i++)
+		memcpy(sq->buf + (size_t)((index + i) & sq->mask) *
+				 FRNIC_WQE_UNIT,
+		       sq->scratch + i * FRNIC_WQE_UNIT, FRNIC_WQE_UNIT);
+}
+
+static inline bool frnic_sq_full(struct frnic_sq *sq, uint32_t pi)
+{
+	if (likely(pi - sq->ci_seen <= sq->limit))
+		return false;
+	sq->ci_seen = atomic_load_explicit(&sq->ci, memory_order_acquire);
+	return pi - sq->ci_seen > sq->limit;
+}
+
+static inline void frnic_set_ctrl(void *wqe, uint32_t w0, uint32_t index,
+				  uint32_t flags, uint32_t units,
+				  uint32_t length, uint32_t num_sge)
+{
+	struct frnic_wqe_ctrl *ctrl = wqe;
+
+	ctrl->w0 = htole32(w0);
+	ctrl->w1 = htole32((index & FRNIC_WQE_CTRL_W1_INDEX) | flags << 24 |
+			   units << 28);
+	ctrl->length = htole32(length);
+	ctrl->w3 = htole32(num_sge);
+}
+
+static inline void frnic_set_sge(struct frnic_sge *d, uint64_t addr,
+				 uint32_t length, uint32_t lkey)
+{
+	d->addr = htole64(addr);
+	d->length = htole32(length);
+	d->lkey = htole32(lkey);
+}
+
+static int frnic_fill_bind(struct frnic_wqe_bind *w, struct frnic_qp *qp,
+			   const struct ibv_mw *mw, uint32_t new_key,
+			   const struct ibv_mw_bind_info *info)
+{
+	if (mw->pd->handle != qp->vqp.qp.pd->handle ||
+	    (info->mr && info->mr->pd->handle != qp->vqp.qp.pd->handle))
+		return EPERM;
+	if ((info->length && !info->mr) ||
+	    (info->mw_access_flags & ~FRNIC_MW_ACCESS))
+		return EINVAL;
+	w->addr = htole64(info->addr);
+	w->lkey = htole32(info->mr ? info->mr->lkey : 0);
+	w->attr = htole32(info->mw_access_flags);
+	w->length = htole64(info->length);
+	w->mw_key = htole32(mw->rkey);
+	w->new_key = htole32(new_key);
+	memset(w->rsvd0, 0, sizeof(w->rsvd0));
+	return 0;
+}
+
+/*
+ * Publishes the WQEs up to pi: record first, then either one doorbell or, when
+ * there is one WQE and the bridge passes bursts, the WQE itself into a push
+ * slot, which rings as well. The device reads the ring if the burst came in
+ * pieces, so the WQE is in the ring in any case. Called under the queue's lock:
+ * indices reach the device in order.
+ */
+static inline void frnic_ring(struct frnic_qp *qp, uint32_t pi,
+			      const void *single, uint32_t units)
+{
+	struct frnic_sq *sq = &qp->sq;
+	struct frnic_context *ctx = to_fctx(qp->vqp.qp.context);
+	size_t len = units * FRNIC_WQE_UNIT;
+
+	sq->pi = pi;
+	/* The device reads the ring up to the record. */
+	udma_to_device_barrier();
+	sq->dbrec->sq_pi = htole32(pi & FRNIC_INDEX_MASK);
+
+	if (single && len <= sq->push_size) {
+		udma_to_device_barrier();
+		if (sq->push_slot) {
+			mmio_wc_start();
+			mmio_memcpy_x64(sq->push_slot, single, len);
+			mmio_flush_writes();
+		} else {
+			uint32_t slot;
+
+			mmio_wc_spinlock(&ctx->push_lock);
+			slot = ctx->push_next++ %
+			       (FRNIC_PUSH_SLOTS - FRNIC_TD_SLOTS);
+			mmio_memcpy_x64(ctx->push + slot * FRNIC_PUSH_SLOT_SIZE,
+					single, len);
+			mmio_wc_spinunlock(&ctx->push_lock);
+		}
+		return;
+	}
+	udma_to_device_barrier();
+	mmio_write64_le(ctx->db,
+			htole64(sq->db |
+				(uint64_t)(pi & FRNIC_INDEX_MASK) << 32));
+}
+
+/* Builds one WQE; returns its units, or a negative errno. */
+static inline int frnic_build(struct frnic_qp *qp, const struct ibv_send_wr *wr,
+			      void *wqe, uint32_t index)
+{
+	struct frnic_sq *sq = &qp->sq;
+	struct frnic_wqe_rdma *w = wqe;
+	const struct frnic_op *op;
+	uint32_t flags, head, units, bytes, i;
+	uint64_t length = 0;
+	uint32_t num_sge = wr->num_sge;
+	__be32 word = 0;
+	int ret;
+
+	if (unlikely((unsigned int)wr->opcode >= ARRAY_SIZE(frnic_ops)))
+		return -EINVAL;
+	op = &frnic_ops[wr->opcode];
+	if (unlikely(!(op->types & qp->ops_type) || num_sge > sq->max_sge))
+		return -EINVAL;
+	flags = frnic_wqe_flags(wr->send_flags) | sq->sig_all;
+
+	if (op->word == FRNIC_IMM)
+		word = wr->imm_data;
+	else if (op->word == FRNIC_KEY)
+		word = (__force __be32)htole32(wr->invalidate_rkey);
+
+	head = FRNIC_SGE_OFF;
+	switch (op->kind) {
+	case FRNIC_K_RDMA:
+		w->raddr = htole64(wr->wr.rdma.remote_addr);
+		w->rkey = htole32(wr->wr.rdma.rkey);
+		break;
+	case FRNIC_K_SEND:
+		if (qp->ud) {
+			struct frnic_wqe_ud *u = wqe;
+
+			if (unlikely(!wr->wr.ud.ah))
+				return -EINVAL;
+			*u = to_fah(wr->wr.ud.ah)->av;
+			u->dest = htole32(wr->wr.ud.remote_qpn &
+					  FRNIC_WQE_UD_DEST_DQPN);
+			u->qkey = htole32(wr->wr.ud.remote_qkey);
+			head = FRNIC_UD_PAYLOAD_OFF;
+		} else {
+			w->raddr = 0;
+			w->rkey = 0;
+		}
+		break;
+	case FRNIC_K_READ:
+		if (unlikely(flags & FRNIC_WQE_FLAG_INLINE))
+			return -EINVAL;
+		w->raddr = htole64(wr->wr.rdma.remote_addr);
+		w->rkey = htole32(wr->wr.rdma.rkey);
+		break;
+	case FRNIC_K_ATOMIC: {
+		struct frnic_wqe_atomic *a = wqe;
+
+		if (unlikely(flags & FRNIC_WQE_FLAG_INLINE) || num_sge != 1 ||
+		    wr->sg_list[0].length != 8)
+			return -EINVAL;
+		a->raddr = htole64(wr->wr.atomic.remote_addr);
+		a->rkey = htole32(wr->wr.atomic.rkey);
+		if (op->op == FRNIC_WQE_OP_CMP_SWAP) {
+			a->swap_add = htole64(wr->wr.atomic.swap);
+			a->compare = htole64(wr->wr.atomic.compare_add);
+		} else {
+			a->swap_add = htole64(wr->wr.atomic.compare_add);
+			a->compare = 0;
+		}
+		head = FRNIC_ATOMIC_SGE_OFF;
+		break;
+	}
+	case FRNIC_K_INV:
+		w->raddr = 0;
+		w->rkey = 0;
+		num_sge = 0;
+		flags &= ~FRNIC_WQE_FLAG_INLINE;
+		break;
+	case FRNIC_K_BIND:
+		if (unlikely(wr->bind_mw.mw->type != IBV_MW_TYPE_2))
+			return -EINVAL;
+		ret = frnic_fill_bind(wqe, qp, wr->bind_mw.mw,
+				      wr->bind_mw.rkey, &wr->bind_mw.bind_info);
+		if (unlikely(ret))
+			return -ret;
+		/* The next bind must name the key that this one gives. */
+		wr->bind_mw.mw->rkey = wr->bind_mw.rkey;
+		flags &= ~FRNIC_WQE_FLAG_INLINE;
+		frnic_set_ctrl(wqe, op->op << 24 | qp->vqp.qp.qp_num, index,
+			       flags, 1, 0, 0);
+		return 1;
+	default:
+		return -EINVAL;
+	}
+	w->imm = word;
+
+	if (flags & FRNIC_WQE_FLAG_INLINE) {
+		void *p = wqe + head;
+
+		for (i = 0; i < num_sge; i++) {
+			const struct ibv_sge *s = &wr->sg_list[i];
+
+			length += s->length;
+			if (unlikely(length > sq->max_inline))
+				return -EINVAL;
+			memcpy(p, (void *)(uintptr_t)s->addr, s->length);
+			p += s->length;
+		}
+		num_sge = 0;
+		bytes = head + length;
+	} else {
+		struct frnic_sge *d = wqe + head;
+
+		for (i = 0; i < num_sge; i++) {
+			const struct ibv_sge *s = &wr->sg_list[i];
+
+			length += s->length;
+			frnic_set_sge(d + i, s->addr, s->length, s->lkey);
+		}
+		if (unlikely(length > FRNIC_MAX_MSG))
+			return -EINVAL;
+		bytes = head + num_sge * sizeof(*d);
+	}
+	units = DIV_ROUND_UP(bytes, FRNIC_WQE_UNIT);
+	frnic_set_ctrl(wqe, op->op << 24 | qp->vqp.qp.qp_num, index, flags,
+		       units, length, num_sge);
+	return units;
+}
+
+int frnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad_wr)
+{
+	struct frnic_qp *qp = to_fqp(ibqp);
+	struct frnic_sq *sq = &qp->sq;
+	const void *first = NULL;
+	struct frnic_swr *s;
+	uint32_t pi, start;
+	int units = 0;
+	int err = 0;
+
+	/* IBTA 10.3.1: no sends before RTS. */
+	if (unlikely(ibqp->state < IBV_QPS_RTS)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	frnic_lock(&sq->lock);
+	start = pi = sq->pi;
+	for (; wr; wr = wr->next) {
+		void *wqe;
+
+		if (unlikely(frnic_sq_full(sq, pi))) {
+			err = ENOMEM;
+			break;
+		}
+		wqe = frnic_wqe_at(sq, pi);
+		units = frnic_build(qp, wr, wqe, pi);
+		if (unlikely(units < 0)) {
+			err = -units;
+			break;
+		}
+		if (unlikely(wqe == sq->scratch))
+			frnic_copy_wqe(sq, pi, units);
+		s = &sq->wr[pi & sq->mask];
+		/* A lone WQE may be pushed. */
+		first = pi == start ? wqe : NULL;
+		pi += units;
+		s->wr_id = wr->wr_id;
+		s->end = pi;
+	}
+	if (likely(pi != start))
+		frnic_ring(qp, pi, first, pi - start);
+	frnic_unlock(&sq->lock);
+	if (unlikely(err))
+		*bad_wr = wr;
+	return err;
+}
+
+/* Receive entries: only memory is written, the device reads the record. */
+
+static inline int frnic_build_recv(void *buf, uint32_t slot, uint8_t log_stride,
+				   uint32_t max_sge, uint32_t tag,
+				   const struct ibv_recv_wr *wr)
+{
+	struct frnic_rqe *rqe = buf + ((size_t)slot << log_stride);
+	struct frnic_sge *d = (struct frnic_sge *)(rqe + 1);
+	int i;
+
+	if (unlikely((uint32_t)wr->num_sge > max_sge))
+		return EINVAL;
+	for (i = 0; i < wr->num_sge; i++)
+		frnic_set_sge(d + i, wr->sg_list[i].addr, wr->sg_list[i].length,
+			      wr->sg_list[i].lkey);
+	rqe->tag = htole32(tag);
+	rqe->num = htole32(wr->num_sge);
+	return 0;
+}
+
+int frnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr)
+{
+	struct frnic_qp *qp = to_fqp(ibqp);
+	struct frnic_rq *rq = &qp->rq;
+	uint32_t pi, slot;
+	int err = 0;
+
+	if (unlikely(qp->srq || ibqp->state == IBV_QPS_RESET)) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	frnic_lock(&rq->lock);
+	pi = rq->pi;
+	for (; wr; wr = wr->next) {
+		if (unlikely(pi - atomic_load_explicit(&rq->ci,
+						       memory_order_acquire) >
+			     rq->mask)) {
+			err = ENOMEM;
+			break;
+		}
+		slot = pi & rq->mask;
+		err = frnic_build_recv(rq->buf, slot, rq->log_stride,
+				       rq->max_sge, slot, wr);
+		if (unlikely(err))
+			break;
+		rq->wr_id[slot] = wr->wr_id;
+		pi++;
+	}
+	rq->pi = pi;
+	udma_to_device_barrier();
+	rq->dbrec->rq_pi = htole32(pi & FRNIC_INDEX_MASK);
+	frnic_unlock(&rq->lock);
+	if (unlikely(err))
+		*bad_wr = wr;
+	return err;
+}
+
+int frnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr)
+{
+	struct frnic_srq *srq = to_fsrq(ibsrq);
+	uint32_t tag;
+	int err = 0;
+
+	frnic_lock(&srq->lock);
+	for (; wr; wr = wr->next) {
+		tag = srq->free_head;
+		if (unlikely(tag == FRNIC_NO_TAG)) {
+			err = ENOMEM;
+			break;
+		}
+		/* As many tags as slots: a free tag means a free slot. */
+		err = frnic_build_recv(srq->buf.addr, srq->pi & srq->mask,
+				       srq->log_stride, srq->max_sge, tag, wr);
+		if (unlikely(err))
+			break;
+		srq->free_head = srq->free_next[tag];
+		srq->wr_id[tag] = wr->wr_id;
+		srq->pi++;
+	}
+	udma_to_device_barrier();
+	srq->dbrec->rq_pi = htole32(srq->pi & FRNIC_INDEX_MASK);
+	frnic_unlock(&srq->lock);
+	if (unlikely(err))
+		*bad_wr = wr;
+	return err;
+}
+
+/* ibv_bind_mw: windows of type 1; the key changes with each bind. */
+int frnic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		  struct ibv_mw_bind *bind)
+{
+	struct frnic_qp *qp = to_fqp(ibqp);
+	struct frnic_sq *sq = &qp->sq;
+	uint32_t new_key = ibv_inc_rkey(mw->rkey);
+	uint32_t flags;
+	void *wqe;
+	int ret;
+
+	if (mw->type != IBV_MW_TYPE_1 || !(qp->ops_type & FRNIC_T_CONN) ||
+	    ibqp->state < IBV_QPS_RTS ||
+	    (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED))
+		return EINVAL;
+
+	frnic_lock(&sq->lock);
+	ret = ENOMEM;
+	if (frnic_sq_full(sq, sq->pi))
+		goto out;
+	wqe = frnic_wqe_at(sq, sq->pi);
+	ret = frnic_fill_bind(wqe, qp, mw, new_key, &bind->bind_info);
+	if (ret)
+		goto out;
+	flags = frnic_wqe_flags(bind->send_flags & ~IBV_SEND_INLINE) |
+		sq->sig_all;
+	frnic_set_ctrl(wqe, FRNIC_WQE_OP_BIND_MW << 24 | ibqp->qp_num, sq->pi,
+		       flags, 1, 0, 0);
+	if (wqe == sq->scratch)
+		frnic_copy_wqe(sq, sq->pi, 1);
+	sq->wr[sq->pi & sq->mask].wr_id = bind->wr_id;
+	sq->wr[sq->pi & sq->mask].end = sq->pi + 1;
+	frnic_ring(qp, sq->pi + 1, wqe, 1);
+	mw->rkey = new_key;
+out:
+	frnic_unlock(&sq->lock);
+	return ret;
+}
+
+/*
+ * ibv_wr_*: setters come in any order, so a WQE is finished when the next one
+ * begins or the batch is completed. After an error the rest is built in the
+ * scratch WQE and dropped.
+ */
+
+static void frnic_wr_fail(struct frnic_qp *qp, int err)
+{
+	if (!qp->b.err)
+		qp->b.err = err;
+}
+
+static void frnic_wr_finish(struct frnic_qp *qp)
+{
+	struct frnic_builder *b = &qp->b;
+	struct frnic_sq *sq = &qp->sq;
+	struct frnic_swr *s;
+	uint32_t units;
+
+	if (!b->open)
+		return;
+	b->open = false;
+	if (b->need_av)
+		frnic_wr_fail(qp, EINVAL);
+	if (b->head == FRNIC_ATOMIC_SGE_OFF &&
+	    (b->num_sge != 1 || b->length != 8))
+		frnic_wr_fail(qp, EINVAL);
+	if (b->err)
+		return;
+	units = DIV_ROUND_UP(b->bytes, FRNIC_WQE_UNIT);
+	frnic_set_ctrl(b->wqe, b->w0, b->pi, b->flags, units, b->length,
+		       b->num_sge);
+	if (b->wqe == sq->scratch)
+		frnic_copy_wqe(sq, b->pi, units);
+	b->last = b->wqe;
+	b->last_units = units;
+	b->count++;
+	s = &sq->wr[b->pi & sq->mask];
+	s->wr_id = b->wr_id;
+	b->pi += units;
+	s->end = b->pi;
+}
+
+static void frnic_wr_start(struct ibv_qp_ex *ibqp)
+{
+	struct frnic_qp *qp = to_fqp_ex(ibqp);
+	struct frnic_builder *b = &qp->b;
+
+	frnic_lock(&qp->sq.lock);
+	b->err = qp->vqp.qp.state < IBV_QPS_RTS ? EINVAL : 0;
+	b->open = false;
+	b->binds = NULL;
+	b->count = 0;
+	b->start = qp->sq.pi;
+	b->pi = b->start;
+}
+
+/* The batch ends: windows keep their new keys, or get the old ones back. */
+static void frnic_wr_end(struct frnic_qp *qp, bool posted)
+{
+	struct frnic_mw *mw;
+
+	for (mw = qp->b.binds; mw; mw = mw->next) {
+		mw->listed = false;
+		if (!posted)
+			mw->ibv_mw.rkey = mw->old_key;
+	}
+	frnic_unlock(&qp->sq.lock);
+}
+
+static int frnic_wr_complete(struct ibv_qp_ex *ibqp)
+{
+	struct frnic_qp *qp = to_fqp_ex(ibqp);
+	struct frnic_builder *b = &qp->b;
+	int err;
+
+	frnic_wr_finish(qp);
+	err = b->err;
+	if (!err && b->count)
+		frnic_ring(qp, b->pi, b->count == 1 ? b->last : NULL,
+			   b->last_units);
+	frnic_wr_end(qp, !err);
+	return err;
+}
+
+static void frnic_wr_abort(struct ibv_qp_ex *ibqp)
+{
+	frnic_wr_end(to_fqp_ex(ibqp), false);
+}
+
+static void *frnic_wr_begin(struct frnic_qp *qp, uint32_t op, bool data)
+{
+	struct frnic_builder *b = &qp->b;
+	struct frnic_sq *sq = &qp->sq;
+	struct frnic_wqe_rdma *w;
+
+	frnic_wr_finish(qp);
+	if (!b->err && frnic_sq_full(sq, b->pi))
+		b->err = ENOMEM;
+	b->wqe = b->err ? sq->scratch : frnic_wqe_at(sq, b->pi);
+	b->open = true;
+	b->data = data;
+	b->local_only = false;
+	b->need_av = qp->ud;
+	b->w0 = op << 24 | qp->vqp.qp.qp_num;
+	b->flags = frnic_wqe_flags(qp->vqp.qp_ex.wr_flags & ~IBV_SEND_INLINE) |
+		   sq->sig_all;
+	b->wr_id = qp->vqp.qp_ex.wr_id;
+	b->length = 0;
+	b->num_sge = 0;
+	b->head = qp->ud ? FRNIC_UD_PAYLOAD_OFF : FRNIC_SGE_OFF;
+	b->bytes = b->head;
+	w = b->wqe;
+	w->raddr = 0;
+	w->rkey = 0;
+	w->imm = 0;
+	return w;
+}
+
+static void frnic_wr_send(struct ibv_qp_ex *ibqp)
+{
+	frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND, true);
+}
+
+static void frnic_wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm)
+{
+	struct frnic_wqe_rdma *w;
+
+	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND_IMM, true);
+	w->imm = imm;
+}
+
+static void frnic_wr_send_inv(struct ibv_qp_ex *ibqp, uint32_t key)
+{
+	struct frnic_wqe_inv *w;
+
+	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND_INV, true);
+	w->key = htole32(key);
+}
+
+static struct frnic_wqe_rdma *frnic_wr_rdma(struct ibv_qp_ex *ibqp, uint32_t op,
+					    uint32_t rkey, uint64_t raddr)
+{
+	struct frnic_wqe_rdma *w;
+
+	w = frnic_wr_begin(to_fqp_ex(ibqp), op, true);
+	w->raddr = htole64(raddr);
+	w->rkey = htole32(rkey);
+	return w;
+}
+
+static void frnic_wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				uint64_t raddr)
+{
+	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_WRITE, rkey, raddr);
+}
+
+static void frnic_wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				    uint64_t raddr, __be32 imm)
+{
+	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_WRITE_IMM, rkey, raddr)->imm = imm;
+}
+
+static void frnic_wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			       uint64_t raddr)
+{
+	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_READ, rkey, raddr);
+	to_fqp_ex(ibqp)->b.local_only = true;
+}
+
+static void frnic_wr_atomic(struct ibv_qp_ex *ibqp, uint32_t op, uint32_t rkey,
+			    uint64_t raddr, uint64_t swap_add, uint64_t compare)
+{
+	struct frnic_builder *b = &to_fqp_ex(ibqp)->b;
+	struct frnic_wqe_atomic *w;
+
+	w = frnic_wr_begin(to_fqp_ex(ibqp), op, true);
+	w->raddr = htole64(raddr);
+	w->rkey = htole32(rkey);
+	w->swap_add = htole64(swap_add);
+	w->compare = htole64(compare);
+	b->local_only = true;
+	b->head = FRNIC_ATOMIC_SGE_OFF;
+	b->bytes = FRNIC_ATOMIC_SGE_OFF;
+}
+
+static void frnic_wr_atomic_cmp_swp(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				    uint64_t raddr, uint64_t compare,
+				    uint64_t swap)
+{
+	frnic_wr_atomic(ibqp, FRNIC_WQE_OP_CMP_SWAP, rkey, raddr, swap,
+			compare);
+}
+
+static void frnic_wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				      uint64_t raddr, uint64_t add)
+{
+	frnic_wr_atomic(ibqp, FRNIC_WQE_OP_FETCH_ADD, rkey, raddr, add, 0);
+}
+
+static void frnic_wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t key)
+{
+	struct frnic_wqe_inv *w;
+
+	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_LOCAL_INV, false);
+	w->key = htole32(key);
+}
+
+static void frnic_wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw,
+			     uint32_t rkey, const struct ibv_mw_bind_info *info)
+{
+	struct frnic_qp *qp = to_fqp_ex(ibqp);
+	struct frnic_mw *fmw = to_fmw(mw);
+	void *w;
+	int ret;
+
+	w = frnic_wr_begin(qp, FRNIC_WQE_OP_BIND_MW, false);
+	if (mw->type != IBV_MW_TYPE_2) {
+		frnic_wr_fail(qp, EINVAL);
+		return;
+	}
+	ret = frnic_fill_bind(w, qp, mw, rkey, info);
+	if (ret) {
+		frnic_wr_fail(qp, ret);
+		return;
+	}
+	qp->b.bytes = sizeof(struct frnic_wqe_bind);
+	if (!fmw->listed) {
+		fmw->listed = true;
+		fmw->old_key = mw->rkey;
+		fmw->next = qp->b.binds;
+		qp->b.binds = fmw;
+	}
+	mw->rkey = rkey;
+}
+
+static void frnic_wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
+				 uint32_t qpn, uint32_t qkey)
+{
+	struct frnic_builder *b = &to_fqp_ex(ibqp)->b;
+	struct frnic_wqe_ud *w = b->wqe;
+	__be32 imm;
+
+	if (unlikely(!b->open))
+		return;
+	imm = w->imm;
+	*w = to_fah(ah)->av;
+	w->dest = htole32(qpn & FRNIC_WQE_UD_DEST_DQPN);
+	w->qkey = htole32(qkey);
+	w->imm = imm;
+	b->need_av = false;
+}
+
+static void frnic_wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t n,
+				  const struct ibv_sge *sg)
+{
+	struct frnic_qp *qp = to_fqp_ex(ibqp);
+	struct frnic_builder *b = &qp->b;
+	struct frnic_sge *d;
+	uint64_t length = 0;
+	size_t i;
+
+	if (unlikely(!b->open || !b->data || n > qp->sq.max_sge ||
+		     (b->head == FRNIC_ATOMIC_SGE_OFF && n > 1))) {
+		frnic_wr_fail(qp, EINVAL);
+		return;
+	}
+	d = b->wqe + b->head;
+	for (i = 0; i < n; i++) {
+		frnic_set_sge(d + i, sg[i].addr, sg[i].length, sg[i].lkey);
+		length += sg[i].length;
+	}
+	if (unlikely(length > FRNIC_MAX_MSG)) {
+		frnic_wr_fail(qp, EINVAL);
+		return;
+	}
+	b->length = length;
+	b->num_sge = n;
+	b->bytes = b->head + n * sizeof(*d);
+}
+
+static void frnic_wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey,
+			     uint64_t addr, uint32_t length)
+{
+	const struct ibv_sge sge = {
+		.addr = addr,
+		.length = length,
+		.lkey = lkey,
+	};
+
+	frnic_wr_set_sge_list(ibqp, 1, &sge);
+}
+
+static void frnic_wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t n,
+					  const struct ibv_data_buf *bufs)
+{
+	struct frnic_qp *qp = to_fqp_ex(ibqp);
+	struct frnic_builder *b = &qp->b;
+	size_t length = 0;
+	size_t i;
+
+	if (unlikely(!b->open || !b->data || b->local_only)) {
+		frnic_wr_fail(qp, EINVAL);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		if (unlikely(bufs[i].length > qp->sq.max_inline - length)) {
+			frnic_wr_fail(qp, EINVAL);
+			return;
+		}
+		memcpy(b->wqe + b->head + length, bufs[i].addr, bufs[i].length);
+		length += bufs[i].length;
+	}
+	b->flags |= FRNIC_WQE_FLAG_INLINE;
+	b->length = length;
+	b->num_sge = 0;
+	b->bytes = b->head + length;
+}
+
+static void frnic_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
+				     size_t length)
+{
+	const struct ibv_data_buf buf = {
+		.addr = addr,
+		.length = length,
+	};
+
+	frnic_wr_set_inline_data_list(ibqp, 1, &buf);
+}
+
+#define FRNIC_OPS_UD	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
+#define FRNIC_OPS_UC	(FRNIC_OPS_UD | IBV_QP_EX_WITH_RDMA_WRITE | \
+			 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | \
+			 IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW)
+#define FRNIC_OPS_RC	(FRNIC_OPS_UC | IBV_QP_EX_WITH_RDMA_READ | \
+			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | \
+			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | \
+			 IBV_QP_EX_WITH_SEND_WITH_INV)
+
+int frnic_set_wr_ops(struct frnic_qp *qp, uint64_t send_ops)
+{
+	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	uint64_t has = qp->ops_type == FRNIC_T_RC ? FRNIC_OPS_RC :
+		       qp->ops_type == FRNIC_T_UC ? FRNIC_OPS_UC : FRNIC_OPS_UD;
+
+	if (send_ops & ~has)
+		return EOPNOTSUPP;
+
+	ex->wr_start = frnic_wr_start;
+	ex->wr_complete = frnic_wr_complete;
+	ex->wr_abort = frnic_wr_abort;
+	if (qp->ud)
+		ex->wr_set_ud_addr = frnic_wr_set_ud_addr;
+	ex->wr_set_sge = frnic_wr_set_sge;
+	ex->wr_set_sge_list = frnic_wr_set_sge_list;
+	ex->wr_set_inline_data = frnic_wr_set_inline_data;
+	ex->wr_set_inline_data_list = frnic_wr_set_inline_data_list;
+
+	if (send_ops & IBV_QP_EX_WITH_SEND)
+		ex->wr_send = frnic_wr_send;
+	if (send_ops & IBV_QP_EX_WITH_SEND_WITH_IMM)
+		ex->wr_send_imm = frnic_wr_send_imm;
+	if (send_ops & IBV_QP_EX_WITH_SEND_WITH_INV)
+		ex->wr_send_inv = frnic_wr_send_inv;
+	if (send_ops & IBV_QP_EX_WITH_RDMA_WRITE)
+		ex->wr_rdma_write = frnic_wr_rdma_write;
+	if (send_ops & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)
+		ex->wr_rdma_write_imm = frnic_wr_rdma_write_imm;
+	if (send_ops & IBV_QP_EX_WITH_RDMA_READ)
+		ex->wr_rdma_read = frnic_wr_rdma_read;
+	if (send_ops & IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP)
+		ex->wr_atomic_cmp_swp = frnic_wr_atomic_cmp_swp;
+	if (send_ops & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+		ex->wr_atomic_fetch_add = frnic_wr_atomic_fetch_add;
+	if (send_ops & IBV_QP_EX_WITH_LOCAL_INV)
+		ex->wr_local_inv = frnic_wr_local_inv;
+	if (send_ops & IBV_QP_EX_WITH_BIND_MW)
+		ex->wr_bind_mw = frnic_wr_bind_mw;
+	return 0;
+}
