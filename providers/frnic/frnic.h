@@ -157,6 +157,8 @@ struct frnic_rq {
 	void *buf;
 	uint64_t *wr_id;
 	struct frnic_qp_dbrec *dbrec;
+	uint64_t db;			/* doorbell without the index */
+	bool ring;			/* in error: each post is rung */
 	_Atomic(uint32_t) ci;
 };
 
@@ -370,6 +372,7 @@ int frnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr);
 int frnic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		  struct ibv_mw_bind *bind);
+void frnic_rq_error(struct frnic_qp *qp);
 int frnic_set_wr_ops(struct frnic_qp *qp, uint64_t send_ops);
 
 /* frnic_cq.c */

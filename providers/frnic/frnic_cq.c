@@ -148,6 +148,8 @@ int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
 		w4 = le32toh(cqe->w4);
 		wc->wr_id = frnic_retire(qp, w1);
 		wc->status = w4 >> 24;
+		if (unlikely(wc->status != IBV_WC_SUCCESS))
+			frnic_rq_error(qp);
 		wc->opcode = frnic_wc_opcode(w0 >> 24);
 		wc->vendor_err = cqe->vendor_err;
 		wc->byte_len = le32toh(cqe->byte_count);
@@ -226,6 +228,8 @@ static inline int frnic_next(struct frnic_cq *cq)
 	cq->cur = cqe;
 	cq->vcq.cq_ex.wr_id = frnic_retire(qp, le32toh(cqe->w1));
 	cq->vcq.cq_ex.status = le32toh(cqe->w4) >> 24;
+	if (unlikely(cq->vcq.cq_ex.status != IBV_WC_SUCCESS))
+		frnic_rq_error(qp);
 	return 0;
 }
 

@@ -835,6 +835,7 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 		goto err_buf;
 
 	qp->sq.db = (uint64_t)FRNIC_DB_TYPE_SQ << 24 | qp->vqp.qp.qp_num;
+	qp->rq.db = (uint64_t)FRNIC_DB_TYPE_RQ << 24 | qp->vqp.qp.qp_num;
 	if (ctx->push) {
 		qp->sq.push_size = ctx->push_size;
 		if (td && td->push_slot >= 0)
@@ -920,19 +921,26 @@ static void frnic_reset_qp(struct frnic_qp *qp)
 	frnic_lock(&qp->rq.lock);
 	qp->rq.pi = 0;
 	atomic_store(&qp->rq.ci, 0);
-	qp->rq.dbrec->rq_pi = 0;
+	qp->rq.ring = false;
+	if (!qp->srq)
+		qp->rq.dbrec->rq_pi = 0;
 	frnic_unlock(&qp->rq.lock);
 }
 
 int frnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
+	struct frnic_qp *qp = to_fqp(ibqp);
 	struct ibv_modify_qp cmd = {};
 	int ret;
 
 	ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
-	if (!ret && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
-		frnic_reset_qp(to_fqp(ibqp));
-	return ret;
+	if (ret || !(mask & IBV_QP_STATE))
+		return ret;
+	if (attr->qp_state == IBV_QPS_RESET)
+		frnic_reset_qp(qp);
+	else if (attr->qp_state == IBV_QPS_ERR)
+		frnic_rq_error(qp);
+	return 0;
 }
 
 int frnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,

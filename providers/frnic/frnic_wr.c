@@ -368,7 +368,36 @@ int frnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	return err;
 }
 
-/* Receive entries: only memory is written, the device reads the record. */
+/*
+ * Receive entries: only memory is written, the device reads the record when it
+ * runs out. A queue pair in error does not run out of entries, it flushes what
+ * it is told of; so the doorbell is rung when the queue is known to be in error,
+ * and when it was empty, because then no completion would tell.
+ */
+
+static inline void frnic_ring_rq(struct frnic_qp *qp)
+{
+	struct frnic_rq *rq = &qp->rq;
+
+	udma_to_device_barrier();
+	mmio_write64_le(to_fctx(qp->vqp.qp.context)->db,
+			htole64(rq->db |
+				(uint64_t)(rq->pi & FRNIC_INDEX_MASK) << 32));
+}
+
+/* The queue pair is in error, or may be. */
+void frnic_rq_error(struct frnic_qp *qp)
+{
+	if (qp->srq)
+		return;
+	/* Under the lock: a post is either counted here or sees the flag. */
+	frnic_lock(&qp->rq.lock);
+	if (!qp->rq.ring) {
+		qp->rq.ring = true;
+		frnic_ring_rq(qp);
+	}
+	frnic_unlock(&qp->rq.lock);
+}
 
 static inline int frnic_build_recv(void *buf, uint32_t slot, uint8_t log_stride,
 				   uint32_t max_sge, uint32_t tag,
@@ -394,6 +423,7 @@ int frnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	struct frnic_qp *qp = to_fqp(ibqp);
 	struct frnic_rq *rq = &qp->rq;
 	uint32_t pi, slot;
+	bool ring;
 	int err = 0;
 
 	if (unlikely(qp->srq || ibqp->state == IBV_QPS_RESET)) {
@@ -403,6 +433,8 @@ int frnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 
 	frnic_lock(&rq->lock);
 	pi = rq->pi;
+	ring = rq->ring ||
+	       pi == atomic_load_explicit(&rq->ci, memory_order_relaxed);
 	for (; wr; wr = wr->next) {
 		if (unlikely(pi - atomic_load_explicit(&rq->ci,
 						       memory_order_acquire) >
@@ -421,6 +453,8 @@ int frnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	rq->pi = pi;
 	udma_to_device_barrier();
 	rq->dbrec->rq_pi = htole32(pi & FRNIC_INDEX_MASK);
+	if (ring)
+		frnic_ring_rq(qp);
 	frnic_unlock(&rq->lock);
 	if (unlikely(err))
 		*bad_wr = wr;
