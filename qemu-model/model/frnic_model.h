@@ -376,13 +376,14 @@ struct cmd {
 	enum cmd_source source;
 	uint8_t last_status, last_error, last_error_op;
 	uint64_t start; /* time when it left IDLE */
-	uint64_t mac_deadline;
+	struct timer mac_timer; /* CMAC_INIT waits at most so long */
+	bool mac_expired;
 	const struct cmd_desc *desc;
 	uint32_t detail; /* offset in the request of what was refused */
 	uint32_t qp_state; /* for the response */
 	void *object; /* context taken in RES_ALLOC */
-	uint8_t req[FRNIC_CMD_IMAGE_SIZE];
-	uint8_t resp[FRNIC_CMD_IMAGE_SIZE];
+	_Alignas(16) uint8_t req[FRNIC_CMD_IMAGE_SIZE];
+	_Alignas(16) uint8_t resp[FRNIC_CMD_IMAGE_SIZE];
 };
 
 /* A frame on its way from this device to itself. */
@@ -417,7 +418,7 @@ struct frnic_backend {
 	uint32_t fatal_code, fatal_info;
 	bool link, mac_stalled, resetting;
 	uint64_t reset_deadline;
-	uint32_t trig_enable, trig_fired, trig_stall_cycles, trig_fsm_count, trig_psn_count, trig_psn_qpn;
+	uint32_t trig_enable, trig_fired, trig_stall_cycles, trig_fsm_count, trig_stall_count, trig_psn_count, trig_psn_qpn;
 	uint32_t qm[64], qmr[64];
 	uint64_t counters[MODEL_COUNTERS];
 	uint32_t counter_latch;
@@ -456,10 +457,80 @@ struct frnic_backend {
 	/* Translation cache (mr.c) */
 	struct tlb_entry *tlb;
 	uint32_t mr_gen;
+	uint32_t bound_mw2; /* type 2 windows bound to some QP */
 
 	uint8_t eth_buf[MODEL_FRAME_MAX]; /* Ethernet TX */
 	uint8_t tx_buf[MODEL_ROCE_FRAME_MAX]; /* for the transport to build its frame in */
 };
+
+/* Control side only: what its files ask of each other. */
+#define CMAC_TIMEOUT_NS 1000000 /* the MAC must be ready this long after CMAC_INIT began */
+
+/* model.c */
+void model_fatal(struct frnic_backend *be, uint8_t code, uint32_t info);
+void model_clear_contexts(struct frnic_backend *be); /* all objects and tables, no host memory is touched */
+void model_hot_reset(struct frnic_backend *be); /* begin; it ends in advance() */
+#define TRIGGER_FSM_ERROR FRNIC_REG_TRIG_ENABLE_FSM_ERROR
+#define TRIGGER_STALL FRNIC_REG_TRIG_ENABLE_STALL
+#define TRIGGER_PSN_GAP FRNIC_REG_TRIG_ENABLE_PSN_GAP
+void trigger_fire(struct frnic_backend *be, uint32_t trigger);
+
+/* regs.c, doorbell.c */
+uint32_t regs_read(struct frnic_backend *be, uint32_t off);
+void regs_write(struct frnic_backend *be, uint32_t off, uint32_t val);
+void regs_reset(struct frnic_backend *be); /* to reset values, counters and logs excepted */
+void doorbell_write(struct frnic_backend *be, uint64_t off, const void *data, unsigned int len);
+
+/*
+ * cmd.c: one table of commands. check() changes nothing and is called twice, in REG_CHECK and right before commit(), since packets may have come between.
+ * alloc() puts what it takes into cmd.object (freed with free() if the command fails later). commit() cannot fail but by DMA, and then has changed
+ * nothing. Each returns a status, SUCCESS to go on, and on refusal leaves the offending field's offset in cmd.detail.
+ */
+struct cmd_desc {
+	uint8_t op;
+	bool needs_mac;
+	uint8_t (*check)(struct frnic_backend *be, const void *req);
+	uint8_t (*alloc)(struct frnic_backend *be, const void *req);
+	uint8_t (*commit)(struct frnic_backend *be, const void *req, void *resp);
+};
+
+extern const struct cmd_desc qp_cmds[], cq_cmds[], eq_cmds[], srq_cmds[], mr_cmds[], table_cmds[], eth_cmds[]; /* each ends with commit == NULL */
+#define REFUSE(be, status, type, field) ((be)->cmd.detail = offsetof(type, field), FRNIC_STATUS_##status)
+void cmd_start_regs(struct frnic_backend *be, uint32_t ctrl);
+bool cmd_work(const struct frnic_backend *be); /* cmd_step() could do something now */
+void cmd_step(struct frnic_backend *be); /* one FSM state */
+void cmdq_enable(struct frnic_backend *be); /* checks the ring's registers */
+void cmd_reset(struct frnic_backend *be);
+/* Alignment, page-list level and page shift of a ring; 0 or the status. */
+uint8_t ring_check(uint64_t base, uint8_t levels, uint8_t page_shift);
+void ring_init(struct ring *r, uint64_t base, uint8_t levels, uint8_t page_shift, uint8_t log_size, uint8_t log_stride);
+
+/* qp.c */
+void qp_free(struct frnic_backend *be, struct qp *qp); /* destroy; references dropped */
+void qp_release_buf(struct frnic_backend *be, struct qp *qp);
+void qps_fail(struct frnic_backend *be); /* those with failing set */
+void qp_unqueue(struct frnic_backend *be, struct qp *qp);
+
+/* cq.c, eq.c, srq.c, mr.c, eth.c */
+struct cq *cq_find(struct frnic_backend *be, uint32_t cqn);
+void cq_arm(struct frnic_backend *be, struct cq *cq, uint32_t index, bool solicited);
+void cq_retry_event(struct frnic_backend *be, struct cq *cq); /* the EQ has room again */
+void cq_free(struct frnic_backend *be, struct cq *cq);
+struct eq *eq_find(struct frnic_backend *be, uint32_t eqn);
+void eq_consumed(struct frnic_backend *be, struct eq *eq, uint32_t ci, bool arm);
+void eq_interrupt(struct frnic_backend *be, struct eq *eq);
+struct srq *srq_find(struct frnic_backend *be, uint32_t srqn);
+void mr_unbind_qp(struct frnic_backend *be, uint32_t qpn); /* type 2 windows of a QP that ends */
+int mr_init(struct frnic_backend *be);
+void mr_clear(struct frnic_backend *be);
+void mr_fini(struct frnic_backend *be);
+void own_macs_update(struct frnic_backend *be);
+bool eth_tx_work(const struct frnic_backend *be);
+unsigned int eth_tx_run(struct frnic_backend *be, unsigned int budget);
+void eth_frame_rx(struct frnic_backend *be, const uint8_t *frame, size_t len); /* from the wire */
+unsigned int loop_run(struct frnic_backend *be, unsigned int budget); /* frames to ourselves */
+void eth_arm_rx(struct frnic_backend *be, struct ethq *q, uint32_t index);
+void eth_arm_tx(struct frnic_backend *be, struct ethq *q, uint32_t index);
 
 #define COUNT(be, name) ((be)->counters[FRNIC_COUNTER_##name]++)
 #define COUNT_ADD(be, name, n) ((be)->counters[FRNIC_COUNTER_##name] += (n))
