@@ -2,6 +2,7 @@
 # Sourced by the scripts that run in both guests at once: each test is a step with a server line and a client line. Needs tests/vm's guest
 # library (barrier, listening) and its environment (NODE, DEV, S, C, ND).
 
+. "$FRNIC_LIB"
 PASSED=0 FAILED=0
 OUT=/tmp/steps; mkdir -p $OUT
 

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Installs the Debian 12 packages that building and testing need; only those that are missing. Not root: prints the line to run.
+
+PACKAGES="
+ gcc g++ make cmake ninja-build meson pkg-config flex bison bc dpkg-dev git
+ libglib2.0-dev libpixman-1-dev zlib1g-dev libslirp-dev libattr1-dev libcap-ng-dev libfdt-dev libelf-dev
+ seabios qemu-system-data
+ libnl-3-dev libnl-route-3-dev libudev-dev libsystemd-dev cython3 python3-dev python3-docutils
+ python3-yaml python3-scapy tshark
+ perftest ibverbs-utils rdmacm-utils infiniband-diags libibverbs-dev librdmacm-dev
+ iproute2 ethtool iputils-ping kmod pciutils xz-utils busybox-static cpio
+ linux-headers-6.12-amd64 linux-headers-amd64 sparse
+ valgrind iperf3
+ verilator yosys z3 iverilog
+"
+
+missing=
+installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 2> /dev/null | sed -n 's/^ii  *//p')
+for p in $PACKAGES; do
+	grep -qx "$p" <<< "$installed" || missing="$missing $p"
+done
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" != 0 ]; then
+	echo "Packages are missing. Run as root: apt-get install --no-install-recommends$missing" >&2
+	exit 1
+fi
+echo "packages: installing$missing"
+log=$(dirname "$0")/../build/log; mkdir -p "$log"; log=$log/packages.log
+export DEBIAN_FRONTEND=noninteractive
+if ! { apt-get -q update && apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing; } > "$log" 2>&1; then
+	tail -n 30 "$log" >&2
+	exit 1
+fi

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Functions for scripts in guests; tests/vm/guest-init and the scripts source it. NODE, SHARE and TOP come from guest-init.
+case $NODE in server) NUM=1 OTHER=client;; *) NUM=2 OTHER=server;; esac
+S=192.168.137.1 C=192.168.137.2 ME=192.168.137.$NUM PEER=192.168.137.$((3 - NUM))
+export NUM S C ME PEER
+export IBV_DRIVERS=$TOP/build/rdma-core/build/lib/libfrnic
+
+nd_by_mac() { # MAC -> netdev
+	local a
+	for a in /sys/class/net/*/address; do
+		[ "$(cat "$a")" = "$1" ] && { basename "$(dirname "$a")"; return 0; }
+	done
+	return 1
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds; fails when time is over.
+wait_for() {
+	local end=$((SECONDS + $1)); shift
+	until "$@"; do [ $SECONDS -ge $end ] && return 1; sleep 0.05; done
+}
+
+gid4() { # DEVICE -> index of its IPv4-mapped RoCE v2 GID
+	local g
+	for g in $(seq 0 31); do
+		case $(cat /sys/class/infiniband/$1/ports/1/gids/$g 2> /dev/null) in
+		0000:0000:0000:0000:0000:ffff:*)
+			[ "$(cat /sys/class/infiniband/$1/ports/1/gid_attrs/types/$g)" = "RoCE v2" ] && { echo $g; return 0; };;
+		esac
+	done
+	return 1
+}
+
+port_up() { [ "$(cat /sys/class/infiniband/$1/ports/1/state 2> /dev/null)" = "4: ACTIVE" ] && gid4 $1 > /dev/null; }
+
+rxe_up() { # DEVICE MAC ADDRESS
+	local nd
+	modprobe -a virtio_net rdma_rxe
+	wait_for 5 nd_by_mac $2 > /dev/null || return 1
+	nd=$(nd_by_mac $2)
+	ip link set $nd mtu 1500
+	ip addr add $3/24 dev $nd; ip link set $nd up
+	rdma link add $1 type rxe netdev $nd || return 1
+	[ $1 = rdma0 ] && echo $nd > /run/nd
+	wait_for 10 port_up $1
+}
+
+# Load the driver, bring the netdev up, wait until the RDMA port is active and has its IPv4 GID.
+frnic_load() {
+	local mac=52:54:00:12:00:0$NUM nd
+	insmod $TOP/build/kernel/$KERNEL/frnic.ko || return 1
+	wait_for 5 nd_by_mac $mac > /dev/null || return 1
+	nd=$(nd_by_mac $mac)
+	ip addr add $ME/24 dev $nd; ip link set $nd up
+	echo $nd > /run/nd
+	wait_for 10 port_up rdma0
+}
+
+# barrier NAME: both guests meet. Fails (and ends the script) if the other one has ended or does not come within 300 s.
+BARRIERS=0
+barrier() {
+	local end=$((SECONDS + 300)) me=$SHARE/b.$BARRIERS.$1.$NODE peer=$SHARE/b.$BARRIERS.$1.$OTHER
+	BARRIERS=$((BARRIERS + 1))
+	: > "$me"
+	until [ -e "$peer" ]; do
+		[ -e $SHARE/$OTHER.rc ] && [ ! -e "$peer" ] && { echo "FAIL barrier $1: $OTHER has ended"; exit 1; }
+		[ $SECONDS -ge $end ] && { echo "FAIL barrier $1: $OTHER does not come"; exit 1; }
+		sleep 0.05
+	done
+}
+
+# put NAME VALUE, and get NAME on the other side of a barrier.
+put() { echo "$2" > $SHARE/v.$1; }
+get() { cat $SHARE/v.$1; }
+
+# Is something listening? tcp:PORT, udp:PORT, cm:PORT (rdma_cm), none.
+listening() {
+	case $1 in
+	tcp:*) ss -Hltn "sport = :${1#*:}" | grep -q .;;
+	udp:*) ss -Hlun "sport = :${1#*:}" | grep -q .;;
+	cm:*) rdma resource show cm_id 2> /dev/null | grep LISTEN | grep -qE ":${1#*:}\b";;
+	none) true;;
+	esac
+}
