@@ -9,6 +9,9 @@
 
 #include "frnic_priv.h"
 
+#define CREATE_TRACE_POINTS
+#include "frnic_trace.h"
+
 /* Entries, that is commands in flight (R1.10); the device takes up to 256. */
 #define FRNIC_CMDQ_LOG_SIZE	6
 #define FRNIC_CMDQ_SIZE		BIT(FRNIC_CMDQ_LOG_SIZE)
@@ -72,12 +75,30 @@ static u8 frnic_req_opcode(const void *req)
 	return FIELD_GET(FRNIC_REG_QP_CTRL_OPCODE, le32_to_cpu(*ctrl));
 }
 
+/* The object's number, for the trace: QP commands have it elsewhere. */
+static u32 frnic_req_object(const void *req)
+{
+	const struct frnic_cmd_qp *qp = req;
+	const struct frnic_cmd_cq *other = req;
+	u8 opcode = frnic_req_opcode(req);
+
+	if (opcode < FRNIC_CMD_OP_CREATE_QP || opcode > FRNIC_CMD_OP_DESTROY_QP)
+		return le32_to_cpu(other->cqn);
+	return FIELD_GET(FRNIC_CMD_QP_CTRL_QPN_LO, le32_to_cpu(qp->ctrl)) |
+	       FIELD_GET(FRNIC_CMD_QP_NUM_HI_QPN_HI,
+			 le32_to_cpu(qp->num_hi)) << 16;
+}
+
 /* One line that names the status (R1.3), and the errno for it. */
-static int frnic_cmd_status(struct frnic_dev *fdev, u8 opcode,
+static int frnic_cmd_status(struct frnic_dev *fdev, const void *req,
 			    const struct frnic_cmd_result *res)
 {
+	u8 opcode = frnic_req_opcode(req);
 	const struct frnic_status *st = frnic_status_find(res->status);
 	struct device *dev = &fdev->pdev->dev;
+
+	trace_frnic_cmd(fdev->pdev, opcode, frnic_req_object(req), res->status,
+			res->detail, res->time_ns, st->err);
 
 	/* R2.2, by the device's clock: an emulator's scheduling is not in it. */
 	if (res->time_ns > FRNIC_CMD_TIMEOUT_MS * NSEC_PER_MSEC)
@@ -250,7 +271,7 @@ int frnic_cmd_exec_res(struct frnic_dev *fdev, const void *req, void *snapshot,
 
 	if (res)
 		*res = cmd.res;
-	return frnic_cmd_status(fdev, opcode, &cmd.res);
+	return frnic_cmd_status(fdev, req, &cmd.res);
 }
 
 int frnic_cmd_exec(struct frnic_dev *fdev, const void *req, void *snapshot)
@@ -302,7 +323,7 @@ int frnic_cmd_exec_regs(struct frnic_dev *fdev, const void *req)
 		res.status = FIELD_GET(FRNIC_CMD_RESP_STATUS_STATUS, status);
 	res.detail = frnic_rd32(fdev, resp + offsetof(struct frnic_cmd_resp,
 						      detail));
-	return frnic_cmd_status(fdev, opcode, &res);
+	return frnic_cmd_status(fdev, req, &res);
 }
 
 /* EQ 0 exists; commands work when this returns. */

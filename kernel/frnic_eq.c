@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "frnic_priv.h"
+#include "frnic_trace.h"
 
 #define FRNIC_EQ_LOG_SIZE	12
 
@@ -41,6 +42,8 @@ static void frnic_eq_dispatch(struct frnic_eq *eq, const struct frnic_eqe *eqe)
 	u8 type = FIELD_GET(FRNIC_EQE_W0_TYPE, w0);
 	u8 subtype = FIELD_GET(FRNIC_EQE_W0_SUBTYPE, w0);
 	bool known = true;
+
+	trace_frnic_eqe(fdev->pdev, eq->eqn, type, subtype, num, data);
 
 	switch (type) {
 	case FRNIC_EQE_TYPE_COMP:

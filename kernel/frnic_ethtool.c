@@ -6,8 +6,12 @@
 
 #include "frnic_net.h"
 
-static const char * const frnic_counter_names[] = {
-#define X(_name, _index, _lower) [_index] = "hw_" #_lower,
+static const struct {
+	char name[ETH_GSTRING_LEN];
+	unsigned int index;
+} frnic_hw_stats[] = {
+#define X(_name, _index, _lower) \
+	[_index] = { "hw_" #_lower, FRNIC_COUNTER_##_name },
 	FRNIC_COUNTER_LIST(X)
 #undef X
 };
@@ -163,7 +167,7 @@ static int frnic_get_sset_count(struct net_device *dev, int sset)
 	switch (sset) {
 	case ETH_SS_STATS:
 		return ARRAY_SIZE(frnic_sw_stats) +
-		       ARRAY_SIZE(frnic_counter_names);
+		       ARRAY_SIZE(frnic_hw_stats);
 	case ETH_SS_PRIV_FLAGS:
 		return frnic_has(net->fdev, FRNIC_REG_FEATURES_MIRROR) ?
 		       ARRAY_SIZE(frnic_priv_flags) : 0;
@@ -189,8 +193,8 @@ static void frnic_get_strings(struct net_device *dev, u32 sset, u8 *data)
 		memcpy(data, frnic_sw_stats[i].name, ETH_GSTRING_LEN);
 		data += ETH_GSTRING_LEN;
 	}
-	for (i = 0; i < ARRAY_SIZE(frnic_counter_names); i++) {
-		strscpy_pad(data, frnic_counter_names[i], ETH_GSTRING_LEN);
+	for (i = 0; i < ARRAY_SIZE(frnic_hw_stats); i++) {
+		memcpy(data, frnic_hw_stats[i].name, ETH_GSTRING_LEN);
 		data += ETH_GSTRING_LEN;
 	}
 }
@@ -204,8 +208,9 @@ static void frnic_get_ethtool_stats(struct net_device *dev,
 	for (i = 0; i < ARRAY_SIZE(frnic_sw_stats); i++)
 		*data++ = *(u64 *)((char *)&net->stats +
 				   frnic_sw_stats[i].offset);
-	for (i = 0; i < ARRAY_SIZE(frnic_counter_names); i++)
-		*data++ = frnic_read_counter(net->fdev, i);
+	for (i = 0; i < ARRAY_SIZE(frnic_hw_stats); i++)
+		*data++ = frnic_read_counter(net->fdev,
+					     frnic_hw_stats[i].index);
 }
 
 static u32 frnic_get_priv_flags(struct net_device *dev)
