@@ -49,7 +49,8 @@ class Machine:
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         try:
             self.qtest, self.qmp = (self.accept(listen[n]) for n in ('qtest', 'qmp'))
-            self.monitor('qmp_capabilities', greeting=True)
+            self.qmp_line()
+            self.monitor('qmp_capabilities')
         except (OSError, Gone):
             self.close()
             raise
@@ -109,27 +110,30 @@ class Machine:
     def cmd(self, line):
         return self.cmds([line])[0]
 
-    def monitor(self, name, greeting=False, **arguments):
-        if greeting:
-            json.loads(self.qmp.readline())
-        self.qmp.write(json.dumps({'execute': name, 'arguments': arguments}) + '\n')
-        self.qmp.flush()
-        while True:
+    def qmp_line(self):
+        try:
             line = self.qmp.readline()
-            if not line:
-                raise Gone(self.output())
-            answer = json.loads(line)
-            if 'event' not in answer:
+        except OSError as e:
+            raise Gone(f'{e}: {self.output()}') from e
+        if not line:
+            raise Gone(self.output())
+        return json.loads(line)
+
+    def monitor(self, execute, /, **arguments):
+        try:
+            self.qmp.write(json.dumps({'execute': execute, 'arguments': arguments}) + '\n')
+            self.qmp.flush()
+        except OSError as e:
+            raise Gone(f'{e}: {self.output()}') from e
+        while True:
+            answer = self.qmp_line()
+            if 'return' in answer or 'error' in answer:
                 assert 'return' in answer, answer
                 return answer['return']
 
     def event(self, name):
-        while True:
-            line = self.qmp.readline()
-            if not line:
-                raise Gone(self.output())
-            if json.loads(line).get('event') == name:
-                return
+        while self.qmp_line().get('event') != name:
+            pass
 
     # PCI, on bus 0
     def cfg_read(self, off, slot=SLOT):
