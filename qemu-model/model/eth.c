@@ -418,12 +418,11 @@ bool eth_tx_work(const struct frnic_backend *be)
 unsigned int eth_tx_run(struct frnic_backend *be, unsigned int budget)
 {
 	struct ethq *q = &be->ethqs[0];
-	struct tx_window w;
+	struct tx_window w = {.num = 0};
 	unsigned int n = 0;
 
 	if (!eth_tx_work(be))
 		return 0;
-	w.num = 0;
 	for (; n < budget && q->tx_ci != q->tx_pi; n++)
 		tx_frame(be, q, &w);
 	host_write(be, q->dbrec + offsetof(struct frnic_eth_dbrec, tx_ci), &q->tx_ci, sizeof(q->tx_ci));
