@@ -219,6 +219,9 @@ int frnic_cmd_exec_res(struct frnic_dev *fdev, const void *req, void *snapshot,
 
 	if (res)
 		memset(res, 0, sizeof(*res));
+	/* Pulled out, or frozen after a bus error: nobody is to wait. */
+	if (frnic_alive(fdev) && pci_channel_offline(fdev->pdev))
+		frnic_kill(fdev);
 	if (!frnic_alive(fdev))
 		return -ENODEV;
 

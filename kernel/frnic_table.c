@@ -153,17 +153,20 @@ void frnic_table_comp_all(struct frnic_table *cqs, u32 eqn)
 	struct frnic_obj *obj;
 	unsigned long index;
 	unsigned long flags;
+	bool match;
 
 	/* Handlers expect interrupts off, as in the EQ's own interrupt. */
 	for (index = 0; index < cqs->size; index++) {
 		xa_lock_irqsave(&cqs->xa, flags);
 		obj = xa_find(&cqs->xa, &index, cqs->size - 1, XA_PRESENT);
-		if (obj && obj->eqn == eqn)
+		match = obj && obj->eqn == eqn;
+		if (match)
 			refcount_inc(&obj->refs);
 		xa_unlock_irqrestore(&cqs->xa, flags);
 		if (!obj)
 			break;
-		if (obj->eqn != eqn)
+		/* Without a reference obj may be gone by now. */
+		if (!match)
 			continue;
 
 		local_irq_save(flags);
