@@ -56,7 +56,7 @@ static void cq_notify(struct frnic_backend *be, struct cq *cq, bool solicited)
 }
 
 /* Doorbell. What came between the last poll and the arming counts as well: no lost wake-up. */
-void cq_arm(struct frnic_backend *be, struct cq *cq, uint32_t index, bool solicited)
+void cq_request_event(struct frnic_backend *be, struct cq *cq, uint32_t index, bool solicited)
 {
 	bool due;
 

@@ -117,7 +117,7 @@ static void arm_cq(struct frnic_backend *be, unsigned int uar, uint32_t cqn, uin
 		db_bad(be);
 		return;
 	}
-	cq_arm(be, cq, index, flags & FRNIC_DB_FLAG_SOLICITED);
+	cq_request_event(be, cq, index, flags & FRNIC_DB_FLAG_SOLICITED);
 }
 
 static void arm_eq(struct frnic_backend *be, uint32_t eqn, uint32_t index, uint8_t flags)

@@ -513,7 +513,7 @@ void qp_unqueue(struct frnic_backend *be, struct qp *qp);
 
 /* cq.c, eq.c, srq.c, mr.c, eth.c */
 struct cq *cq_find(struct frnic_backend *be, uint32_t cqn);
-void cq_arm(struct frnic_backend *be, struct cq *cq, uint32_t index, bool solicited);
+void cq_request_event(struct frnic_backend *be, struct cq *cq, uint32_t index, bool solicited);
 void cq_retry_event(struct frnic_backend *be, struct cq *cq); /* the EQ has room again */
 void cq_free(struct frnic_backend *be, struct cq *cq);
 struct eq *eq_find(struct frnic_backend *be, uint32_t eqn);

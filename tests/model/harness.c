@@ -672,7 +672,8 @@ static void rqe_put(struct node *n, uint64_t base, unsigned int log, unsigned in
 	struct frnic_rqe head = {.tag = tag, .num = num_sge};
 
 	memcpy(e, &head, sizeof(head));
-	memcpy(e + sizeof(head), sge, num_sge * sizeof(*sge));
+	if (num_sge)
+		memcpy(e + sizeof(head), sge, num_sge * sizeof(*sge));
 }
 
 void srq_post(struct test_srq *s, uint32_t tag, const struct frnic_sge *sge, unsigned int num_sge)
@@ -919,7 +920,8 @@ static void put_payload(uint8_t *wqe, unsigned int off, unsigned int flags, cons
 		}
 	} else {
 		c->w3 = num_sge;
-		memcpy(wqe + off, sge, num_sge * sizeof(*sge));
+		if (num_sge)
+			memcpy(wqe + off, sge, num_sge * sizeof(*sge));
 		end += num_sge * sizeof(*sge);
 	}
 	c->w1 = flags << 24;
