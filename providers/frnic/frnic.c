@@ -81,10 +81,9 @@ static struct verbs_context *frnic_alloc_context(struct ibv_device *ibdev,
 	ctx->max_recv_sge = resp.max_recv_sge;
 	ctx->clock_khz = resp.clock_khz;
 
-	if (pthread_spin_init(&ctx->push_lock, PTHREAD_PROCESS_PRIVATE))
-		goto err_ctx;
+	frnic_lock_init(&ctx->push_lock, true);
 	if (pthread_mutex_init(&ctx->td_mutex, NULL))
-		goto err_lock;
+		goto err_ctx;
 
 	ctx->db = frnic_map(ctx, cmd_fd, resp.db_mmap_offset);
 	if (!ctx->db)
@@ -102,8 +101,6 @@ err_db:
 	munmap(ctx->db, ctx->page_size);
 err_mutex:
 	pthread_mutex_destroy(&ctx->td_mutex);
-err_lock:
-	pthread_spin_destroy(&ctx->push_lock);
 err_ctx:
 	verbs_uninit_context(&ctx->ibv_ctx);
 	free(ctx);
@@ -118,7 +115,6 @@ static void frnic_free_context(struct ibv_context *ibctx)
 		munmap(ctx->push, ctx->page_size);
 	munmap(ctx->db, ctx->page_size);
 	pthread_mutex_destroy(&ctx->td_mutex);
-	pthread_spin_destroy(&ctx->push_lock);
 	verbs_uninit_context(&ctx->ibv_ctx);
 	free(ctx);
 }

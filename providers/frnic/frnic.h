@@ -27,33 +27,40 @@
 #define FRNIC_MAX_MSG		0x80000000u
 #define FRNIC_CQ_BUCKETS	256
 
-/* A spinlock that a thread domain's objects do without. */
+/*
+ * A spinlock that a thread domain's objects do without. Inline, since the data
+ * path is counted in instructions; whoever waits long lets the holder run.
+ */
 struct frnic_lock {
-	pthread_spinlock_t lock;
+	atomic_bool held;
 	bool needed;
 };
 
-static inline int frnic_lock_init(struct frnic_lock *l, bool needed)
+void frnic_lock_wait(struct frnic_lock *l);
+
+static inline void frnic_lock_init(struct frnic_lock *l, bool needed)
 {
+	atomic_init(&l->held, false);
 	l->needed = needed;
-	return pthread_spin_init(&l->lock, PTHREAD_PROCESS_PRIVATE);
 }
 
-static inline void frnic_lock_destroy(struct frnic_lock *l)
+static inline bool frnic_trylock(struct frnic_lock *l)
 {
-	pthread_spin_destroy(&l->lock);
+	return !l->needed ||
+	       likely(!atomic_exchange_explicit(&l->held, true,
+						memory_order_acquire));
 }
 
 static inline void frnic_lock(struct frnic_lock *l)
 {
-	if (l->needed)
-		pthread_spin_lock(&l->lock);
+	if (unlikely(!frnic_trylock(l)))
+		frnic_lock_wait(l);
 }
 
+/* Without the test: nobody else writes a lock that is not needed. */
 static inline void frnic_unlock(struct frnic_lock *l)
 {
-	if (l->needed)
-		pthread_spin_unlock(&l->lock);
+	atomic_store_explicit(&l->held, false, memory_order_release);
 }
 
 struct frnic_device {
@@ -75,7 +82,7 @@ struct frnic_context {
 	uint32_t max_recv_sge;
 	uint32_t clock_khz;
 
-	pthread_spinlock_t push_lock;	/* the shared push slots */
+	struct frnic_lock push_lock;	/* the shared push slots */
 	uint32_t push_next;
 	pthread_mutex_t td_mutex;
 	uint32_t td_slots;		/* bit n: slot n is a thread domain's */
@@ -137,7 +144,10 @@ struct frnic_sq {
 	struct frnic_swr *wr;
 	struct frnic_qp_dbrec *dbrec;
 	void *scratch;			/* a WQE that wraps is built here */
+	uint32_t w0[4];			/* of the opcodes of the short path */
+	uint32_t short_len;		/* inline bytes below which it is taken */
 	uint64_t db;			/* doorbell without the index */
+	void *db_page;
 	void *push_slot;		/* thread domain's, else NULL */
 	uint32_t push_size;
 	uint32_t max_inline;
@@ -178,6 +188,7 @@ struct frnic_srq {
 };
 
 #define FRNIC_NO_TAG	UINT32_MAX
+#define FRNIC_NO_QPN	UINT32_MAX
 
 struct frnic_qp;
 
@@ -246,10 +257,11 @@ struct frnic_cq {
 	struct frnic_lock lock;
 	uint32_t ci;
 	uint32_t mask;
-	uint32_t log_size;
+	uint32_t size;
 	struct frnic_cqe *buf;
 	struct frnic_cq_dbrec *dbrec;
-	struct frnic_cq_ref *hot;	/* the last completion's QP */
+	uint32_t hot_qpn;		/* the last completion's QP */
+	struct frnic_qp *hot;
 	struct frnic_cqe *cur;		/* start_poll .. end_poll */
 	uint64_t db;			/* CQ_ARM doorbell without index */
 	struct frnic_buf mem;
@@ -372,6 +384,7 @@ int frnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr);
 int frnic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		  struct ibv_mw_bind *bind);
+void frnic_sq_ready(struct frnic_qp *qp, bool ready);
 void frnic_rq_error(struct frnic_qp *qp);
 int frnic_set_wr_ops(struct frnic_qp *qp, uint64_t send_ops);
 

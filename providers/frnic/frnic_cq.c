@@ -4,13 +4,28 @@
  * removal of a QP's entries. CQs are created in frnic_verbs.c.
  */
 #include <errno.h>
+#include <sched.h>
 
 #include "frnic.h"
+
+#define FRNIC_SPINS	1000
+
+void frnic_lock_wait(struct frnic_lock *l)
+{
+	unsigned int n = 0;
+
+	do {
+		while (atomic_load_explicit(&l->held, memory_order_relaxed))
+			if (++n % FRNIC_SPINS == 0)
+				sched_yield();
+	} while (!frnic_trylock(l));
+}
 
 /* A removed entry: no QP has number 0 (SMI). */
 #define FRNIC_CQE_REMOVED	0
 
-static const uint8_t frnic_send_wc[] = {
+/* Send opcodes have five bits; receives are told by their flag. */
+static const uint8_t frnic_send_wc[32] = {
 	[FRNIC_WQE_OP_NOP] = IBV_WC_SEND,
 	[FRNIC_WQE_OP_SEND] = IBV_WC_SEND,
 	[FRNIC_WQE_OP_SEND_IMM] = IBV_WC_SEND,
@@ -26,8 +41,8 @@ static const uint8_t frnic_send_wc[] = {
 
 static inline enum ibv_wc_opcode frnic_wc_opcode(uint32_t op)
 {
-	if (op < ARRAY_SIZE(frnic_send_wc))
-		return frnic_send_wc[op];
+	if (op < FRNIC_CQE_OP_RECV)
+		return frnic_send_wc[op & 31];
 	return op == FRNIC_CQE_OP_RECV_WRITE_IMM ? IBV_WC_RECV_RDMA_WITH_IMM :
 						   IBV_WC_RECV;
 }
@@ -58,8 +73,13 @@ static inline struct frnic_cqe *frnic_cqe_at(struct frnic_cq *cq, uint32_t ci)
 	struct frnic_cqe *cqe = &cq->buf[ci & cq->mask];
 	uint32_t w7 = le32toh(*(volatile __le32 *)&cqe->w7);
 
-	if (!(((w7 >> 31) ^ (ci >> cq->log_size)) & 1))
+	/* Owner is set in the passes in which the bit above the slot is not. */
+	if (ci & cq->size) {
+		if (w7 & FRNIC_CQE_W7_OWNER)
+			return NULL;
+	} else if (!(w7 & FRNIC_CQE_W7_OWNER)) {
 		return NULL;
+	}
 	/* The owner bit says that the rest is there; do not read it earlier. */
 	udma_from_device_barrier();
 	return cqe;
@@ -67,13 +87,14 @@ static inline struct frnic_cqe *frnic_cqe_at(struct frnic_cq *cq, uint32_t ci)
 
 static inline struct frnic_qp *frnic_cq_find(struct frnic_cq *cq, uint32_t qpn)
 {
-	struct frnic_cq_ref *ref = cq->hot;
+	struct frnic_cq_ref *ref;
 
-	if (likely(ref && ref->qpn == qpn))
-		return ref->qp;
+	if (likely(cq->hot_qpn == qpn))
+		return cq->hot;
 	for (ref = cq->bucket[qpn % FRNIC_CQ_BUCKETS]; ref; ref = ref->next)
 		if (ref->qpn == qpn) {
-			cq->hot = ref;
+			cq->hot_qpn = qpn;
+			cq->hot = ref->qp;
 			return ref->qp;
 		}
 	return NULL;
@@ -87,31 +108,40 @@ static void frnic_srq_free_tag(struct frnic_srq *srq, uint32_t tag)
 	frnic_unlock(&srq->lock);
 }
 
+static inline uint64_t frnic_retire_send(struct frnic_qp *qp, uint32_t w1)
+{
+	struct frnic_swr *s = &qp->sq.wr[w1 & qp->sq.mask];
+	uint64_t wr_id = s->wr_id;
+
+	/* Unsignaled WQEs before this one are done with it. */
+	atomic_store_explicit(&qp->sq.ci, s->end, memory_order_release);
+	return wr_id;
+}
+
+static uint64_t frnic_retire_recv(struct frnic_qp *qp, uint32_t w1)
+{
+	uint64_t wr_id;
+	uint32_t ci;
+
+	if (qp->srq) {
+		uint32_t tag = w1 & qp->srq->mask;
+
+		wr_id = qp->srq->wr_id[tag];
+		frnic_srq_free_tag(qp->srq, tag);
+		return wr_id;
+	}
+	wr_id = qp->rq.wr_id[w1 & qp->rq.mask];
+	ci = atomic_load_explicit(&qp->rq.ci, memory_order_relaxed);
+	atomic_store_explicit(&qp->rq.ci, ci + 1, memory_order_release);
+	return wr_id;
+}
+
 /* Frees the slot that a completion names and returns its work request's id. */
 static inline uint64_t frnic_retire(struct frnic_qp *qp, uint32_t w1)
 {
-	uint32_t index = w1 & FRNIC_CQE_W1_WQE_INDEX;
-	uint64_t wr_id;
-
-	if (!(w1 & (FRNIC_CQE_FLAG_RECV << 24))) {
-		struct frnic_swr *s = &qp->sq.wr[index & qp->sq.mask];
-
-		wr_id = s->wr_id;
-		/* Unsignaled WQEs before this one are done with it. */
-		atomic_store_explicit(&qp->sq.ci, s->end, memory_order_release);
-	} else if (qp->srq) {
-		index &= qp->srq->mask;
-		wr_id = qp->srq->wr_id[index];
-		frnic_srq_free_tag(qp->srq, index);
-	} else {
-		struct frnic_rq *rq = &qp->rq;
-		uint32_t ci = atomic_load_explicit(&rq->ci,
-						   memory_order_relaxed);
-
-		wr_id = rq->wr_id[index & rq->mask];
-		atomic_store_explicit(&rq->ci, ci + 1, memory_order_release);
-	}
-	return wr_id;
+	if (w1 & (FRNIC_CQE_FLAG_RECV << 24))
+		return frnic_retire_recv(qp, w1);
+	return frnic_retire_send(qp, w1);
 }
 
 static inline void frnic_cq_publish(struct frnic_cq *cq)
@@ -125,57 +155,104 @@ static inline void frnic_cq_publish(struct frnic_cq *cq)
 	cq->dbrec->ci = htole32(cq->ci & FRNIC_INDEX_MASK);
 }
 
-int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
+/* What of a work completion only a receive has. */
+static void frnic_wc_recv(struct ibv_wc *wc, const struct frnic_cqe *cqe,
+			  uint32_t op, uint32_t w1)
 {
-	struct frnic_cq *cq = to_fcq(ibcq);
+	wc->wc_flags = frnic_wc_flags(op, w1);
+	if (wc->wc_flags & IBV_WC_WITH_INV)
+		wc->invalidated_rkey = le32toh((__force __le32)cqe->imm);
+	else
+		wc->imm_data = cqe->imm;
+	wc->src_qp = le32toh(cqe->w4) & FRNIC_CQE_W4_SRC_QP;
+	wc->pkey_index = cqe->pkey_index;
+	wc->slid = 0;
+	wc->sl = frnic_cqe_sl(cqe);
+	wc->dlid_path_bits = 0;
+}
+
+/* Any completion, from the n-th on; the lock is held, and released here. */
+static __attribute__((noinline)) int frnic_poll_any(struct frnic_cq *cq, int n, int ne,
+				   struct ibv_wc *wc)
+{
 	struct frnic_cqe *cqe;
 	struct frnic_qp *qp;
-	uint32_t w0, w1, w4, ci;
-	int n = 0;
+	uint32_t w0, w1;
 
-	frnic_lock(&cq->lock);
-	ci = cq->ci;
-	while (n < ne) {
-		cqe = frnic_cqe_at(cq, ci);
+	for (; n < ne; cq->ci++) {
+		cqe = frnic_cqe_at(cq, cq->ci);
 		if (!cqe)
 			break;
-		ci++;
 		w0 = le32toh(cqe->w0);
 		qp = frnic_cq_find(cq, w0 & FRNIC_CQE_W0_QPN);
 		if (unlikely(!qp))
 			continue;	/* removed with its QP */
 		w1 = le32toh(cqe->w1);
-		w4 = le32toh(cqe->w4);
 		wc->wr_id = frnic_retire(qp, w1);
-		wc->status = w4 >> 24;
-		if (unlikely(wc->status != IBV_WC_SUCCESS))
-			frnic_rq_error(qp);
+		wc->status = le32toh(cqe->w4) >> 24;
 		wc->opcode = frnic_wc_opcode(w0 >> 24);
 		wc->vendor_err = cqe->vendor_err;
 		wc->byte_len = le32toh(cqe->byte_count);
 		wc->qp_num = w0 & FRNIC_CQE_W0_QPN;
-		wc->src_qp = w4 & FRNIC_CQE_W4_SRC_QP;
-		wc->slid = 0;
-		wc->dlid_path_bits = 0;
-		if (w1 & (FRNIC_CQE_FLAG_RECV << 24)) {
-			wc->wc_flags = frnic_wc_flags(w0 >> 24, w1);
-			if (wc->wc_flags & IBV_WC_WITH_INV)
-				wc->invalidated_rkey =
-					le32toh((__force __le32)cqe->imm);
-			else
-				wc->imm_data = cqe->imm;
-			wc->pkey_index = cqe->pkey_index;
-			wc->sl = frnic_cqe_sl(cqe);
-		} else {
+		if (w1 & (FRNIC_CQE_FLAG_RECV << 24))
+			frnic_wc_recv(wc, cqe, w0 >> 24, w1);
+		else
 			wc->wc_flags = 0;
-			wc->imm_data = 0;
-			wc->pkey_index = 0;
-			wc->sl = 0;
-		}
+		if (unlikely(wc->status != IBV_WC_SUCCESS))
+			frnic_rq_error(qp);
 		wc++;
 		n++;
 	}
-	if (ci != cq->ci) {
+	frnic_cq_publish(cq);
+	frnic_unlock(&cq->lock);
+	return n;
+}
+
+static __attribute__((noinline)) int frnic_poll_wait(struct frnic_cq *cq, int ne,
+				    struct ibv_wc *wc)
+{
+	frnic_lock(&cq->lock);
+	return frnic_poll_any(cq, 0, ne, wc);
+}
+
+/*
+ * Sends that succeeded, of the QP that completed last, are dealt with here;
+ * anything else by the functions above. No call but tail calls: this way the
+ * compiler saves no registers.
+ */
+int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
+{
+	struct frnic_cq *cq = to_fcq(ibcq);
+	struct frnic_cqe *cqe;
+	uint32_t w0, w1, ci;
+	int n;
+
+	if (unlikely(!frnic_trylock(&cq->lock)))
+		return frnic_poll_wait(cq, ne, wc);
+	ci = cq->ci;
+	for (n = 0; n < ne; n++) {
+		cqe = frnic_cqe_at(cq, ci);
+		if (!cqe)
+			break;
+		w0 = le32toh(cqe->w0);
+		w1 = le32toh(cqe->w1);
+		if (unlikely(cq->hot_qpn != (w0 & FRNIC_CQE_W0_QPN) ||
+			     (w1 & (FRNIC_CQE_FLAG_RECV << 24)) ||
+			     (cqe->w4 & htole32(FRNIC_CQE_W4_STATUS)))) {
+			cq->ci = ci;
+			return frnic_poll_any(cq, n, ne, wc);
+		}
+		wc->wr_id = frnic_retire_send(cq->hot, w1);
+		wc->status = IBV_WC_SUCCESS;
+		wc->opcode = frnic_send_wc[w0 >> 24 & 31];
+		wc->vendor_err = 0;
+		wc->byte_len = le32toh(cqe->byte_count);
+		wc->qp_num = w0 & FRNIC_CQE_W0_QPN;
+		wc->wc_flags = 0;
+		wc++;
+		ci++;
+	}
+	if (n) {
 		cq->ci = ci;
 		frnic_cq_publish(cq);
 	}
@@ -385,8 +462,8 @@ void frnic_cq_detach(struct frnic_cq *cq, struct frnic_cq_ref *ref)
 	while (*p != ref)
 		p = &(*p)->next;
 	*p = ref->next;
-	if (cq->hot == ref)
-		cq->hot = NULL;
+	if (cq->hot_qpn == ref->qpn)
+		cq->hot_qpn = FRNIC_NO_QPN;
 	frnic_unlock(&cq->lock);
 }
 
@@ -431,7 +508,7 @@ void frnic_cq_adopt(struct frnic_cq *cq, void *ring, uint32_t log_size,
 		to[i].w7 |= htole32(FRNIC_CQE_W7_OWNER);
 	}
 	cq->buf = ring;
-	cq->log_size = log_size;
-	cq->mask = (1u << log_size) - 1;
+	cq->size = 1u << log_size;
+	cq->mask = cq->size - 1;
 	cq->ci = 0;
 }

@@ -345,6 +345,7 @@ static struct frnic_cq *frnic_new_cq(struct ibv_context *ibctx, uint32_t cqe,
 	struct ufrnic_create_cq_resp resp = {};
 	struct ufrnic_create_cq cmd = {};
 	struct frnic_cq *cq;
+	uint32_t log_size;
 	size_t dbrec_off;
 	int ret;
 
@@ -355,19 +356,19 @@ static struct frnic_cq *frnic_new_cq(struct ibv_context *ibctx, uint32_t cqe,
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return NULL;
-	cq->log_size = frnic_log2_up(cqe);
-	cq->mask = (1u << cq->log_size) - 1;
+	log_size = frnic_log2_up(cqe);
+	cq->size = 1u << log_size;
+	cq->mask = cq->size - 1;
 	cq->pd = pd;
-	ret = frnic_lock_init(&cq->lock, !single && !frnic_td_of(pd));
+	frnic_lock_init(&cq->lock, !single && !frnic_td_of(pd));
+	cq->hot_qpn = FRNIC_NO_QPN;
+	ret = frnic_cq_buf(ctx, pd, &cq->mem, log_size, &dbrec_off);
 	if (ret)
 		goto err_free;
-	ret = frnic_cq_buf(ctx, pd, &cq->mem, cq->log_size, &dbrec_off);
-	if (ret)
-		goto err_lock;
 	cq->buf = cq->mem.addr;
 	cq->dbrec = cq->mem.addr + dbrec_off;
 
-	cmd.log_size = cq->log_size;
+	cmd.log_size = log_size;
 	cmd.buf_addr = (uintptr_t)cq->mem.addr;
 	cmd.buf_len = cq->mem.len;
 	cmd.dbrec_off = dbrec_off;
@@ -382,8 +383,6 @@ static struct frnic_cq *frnic_new_cq(struct ibv_context *ibctx, uint32_t cqe,
 
 err_buf:
 	frnic_buf_free(&cq->mem);
-err_lock:
-	frnic_lock_destroy(&cq->lock);
 err_free:
 	free(cq);
 	errno = ret;
@@ -501,7 +500,6 @@ int frnic_destroy_cq(struct ibv_cq *ibcq)
 	frnic_buf_free(&cq->mem);
 	if (cq->pd)
 		atomic_fetch_sub(&cq->pd->refs, 1);
-	frnic_lock_destroy(&cq->lock);
 	free(cq);
 	return 0;
 }
@@ -550,15 +548,13 @@ static struct ibv_srq *frnic_new_srq(struct ibv_pd *ibpd,
 	for (i = 0; i < n; i++)
 		srq->free_next[i] = i + 1;
 	srq->free_next[n - 1] = FRNIC_NO_TAG;
-	ret = frnic_lock_init(&srq->lock, !frnic_td_of(pd));
-	if (ret)
-		goto err_free;
+	frnic_lock_init(&srq->lock, !frnic_td_of(pd));
 	dbrec_off = align((size_t)n << srq->log_stride, ctx->page_size);
 	ret = frnic_buf_alloc(ctx, pd, &srq->buf,
 			      dbrec_off + sizeof(struct frnic_qp_dbrec),
 			      FRNIC_RES_SRQ);
 	if (ret)
-		goto err_lock;
+		goto err_free;
 	srq->dbrec = srq->buf.addr + dbrec_off;
 
 	cmd.log_size = log_size;
@@ -578,8 +574,6 @@ static struct ibv_srq *frnic_new_srq(struct ibv_pd *ibpd,
 
 err_buf:
 	frnic_buf_free(&srq->buf);
-err_lock:
-	frnic_lock_destroy(&srq->lock);
 err_free:
 	free(srq->free_next);
 	free(srq->wr_id);
@@ -652,7 +646,6 @@ int frnic_destroy_srq(struct ibv_srq *ibsrq)
 	if (ret)
 		return ret;
 	frnic_buf_free(&srq->buf);
-	frnic_lock_destroy(&srq->lock);
 	free(srq->free_next);
 	free(srq->wr_id);
 	free(srq);
@@ -764,7 +757,6 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 	uint32_t log_sq, log_rq;
 	struct frnic_td *td;
 	struct frnic_qp *qp;
-	bool locks;
 	int ret;
 
 	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC &&
@@ -797,13 +789,8 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 	if (ret)
 		goto err_free;
 	td = frnic_td_of(pd);
-	locks = !td;
-	ret = frnic_lock_init(&qp->sq.lock, locks);
-	if (ret)
-		goto err_free;
-	ret = frnic_lock_init(&qp->rq.lock, locks);
-	if (ret)
-		goto err_sq_lock;
+	frnic_lock_init(&qp->sq.lock, !td);
+	frnic_lock_init(&qp->rq.lock, !td);
 
 	rq_off = align(((size_t)qp->sq.mask + 1) * FRNIC_WQE_UNIT,
 		       ctx->page_size);
@@ -815,7 +802,7 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 			      dbrec_off + sizeof(struct frnic_qp_dbrec),
 			      FRNIC_RES_QP);
 	if (ret)
-		goto err_rq_lock;
+		goto err_free;
 	qp->sq.buf = qp->buf.addr;
 	qp->rq.buf = qp->buf.addr + rq_off;
 	qp->sq.dbrec = qp->buf.addr + dbrec_off;
@@ -835,6 +822,7 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 		goto err_buf;
 
 	qp->sq.db = (uint64_t)FRNIC_DB_TYPE_SQ << 24 | qp->vqp.qp.qp_num;
+	qp->sq.db_page = ctx->db;
 	qp->rq.db = (uint64_t)FRNIC_DB_TYPE_RQ << 24 | qp->vqp.qp.qp_num;
 	if (ctx->push) {
 		qp->sq.push_size = ctx->push_size;
@@ -855,10 +843,6 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 
 err_buf:
 	frnic_buf_free(&qp->buf);
-err_rq_lock:
-	frnic_lock_destroy(&qp->rq.lock);
-err_sq_lock:
-	frnic_lock_destroy(&qp->sq.lock);
 err_free:
 	frnic_free_qp(qp);
 	errno = ret;
@@ -936,6 +920,7 @@ int frnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	ret = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
 	if (ret || !(mask & IBV_QP_STATE))
 		return ret;
+	frnic_sq_ready(qp, attr->qp_state >= IBV_QPS_RTS);
 	if (attr->qp_state == IBV_QPS_RESET)
 		frnic_reset_qp(qp);
 	else if (attr->qp_state == IBV_QPS_ERR)
@@ -972,8 +957,6 @@ int frnic_destroy_qp(struct ibv_qp *ibqp)
 	if (ibqp->recv_cq != ibqp->send_cq)
 		frnic_cq_detach(to_fcq(ibqp->recv_cq), &qp->ref[1]);
 	frnic_buf_free(&qp->buf);
-	frnic_lock_destroy(&qp->rq.lock);
-	frnic_lock_destroy(&qp->sq.lock);
 	frnic_free_qp(qp);
 	return 0;
 }

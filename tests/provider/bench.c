@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE,
 	};
+	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS };
 	uint64_t data = 42;
 	struct ibv_sge sge = { .addr = (uintptr_t)&data, .length = 8 };
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
@@ -56,6 +57,8 @@ int main(int argc, char **argv)
 	attr.send_cq = attr.recv_cq = cq;
 	qp = fake.ops.create_qp_ex(ctx, &attr);
 	x = ibv_qp_to_qp_ex(qp);
+	if (fake.ops.modify_qp(qp, &rts, IBV_QP_STATE))
+		return 1;
 	qp->state = IBV_QPS_RTS;
 	wr.wr.rdma.remote_addr = 0x1000;
 	wr.wr.rdma.rkey = 1;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Counts (not times) the user-space instructions of the fast path with callgrind: posting an inline 8-byte WRITE plus polling its completion.
-# Exit status 1 when the ibv_post_send path takes more than 160.
+# Exit status 1 when it takes more than 160 with a doorbell. A push adds the 64 bytes themselves to the instructions, not to the time.
 set -e
 bench=$1 n=20000 limit=160
 dir=$(mktemp -d)
@@ -18,4 +18,4 @@ push=$(count post_send frnic_post_send push)
 wr=$(count wr bench_wr)
 echo "instructions for an inline 8-byte WRITE posted and its completion polled"
 printf '  %-44s %4d\n' "ibv_post_send, doorbell" "$doorbell" "ibv_post_send, pushed WQE" "$push" "ibv_wr_*, doorbell" "$wr"
-[ "$doorbell" -le $limit ] && [ "$push" -le $limit ]
+[ "$doorbell" -le $limit ] || { echo "more than $limit" >&2; exit 1; }

@@ -120,6 +120,15 @@ static void qp_seen(struct q *q)
 	q->stride = 1u << fake.qp.log_rq_stride;
 }
 
+/* ibv_modify_qp */
+static void to_state(struct q *q, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	CHECK(!fake.ops.modify_qp(q->qp, &attr, IBV_QP_STATE));
+	q->qp->state = state;
+}
+
 static struct q make_qp_cap(struct ibv_qp_init_attr *attr, struct ibv_cq *scq, struct ibv_cq *rcq)
 {
 	struct q q = { .scq = scq, .rcq = rcq };
@@ -129,7 +138,7 @@ static struct q make_qp_cap(struct ibv_qp_init_attr *attr, struct ibv_cq *scq, s
 	q.qp = fake.ops.create_qp(pd, attr);
 	CHECK(q.qp);
 	qp_seen(&q);
-	q.qp->state = IBV_QPS_RTS;
+	to_state(&q, IBV_QPS_RTS);
 	return q;
 }
 
@@ -156,7 +165,7 @@ static struct ibv_qp_ex *make_qp_ex(enum ibv_qp_type type, struct c *c, uint32_t
 	q->qp = fake.ops.create_qp_ex(ctx, &attr);
 	CHECK(q->qp);
 	qp_seen(q);
-	q->qp->state = IBV_QPS_RTS;
+	to_state(q, IBV_QPS_RTS);
 	CHECK(container_of(q->qp, struct verbs_qp, qp)->comp_mask & VERBS_QP_EX);
 	return &container_of(q->qp, struct verbs_qp, qp)->qp_ex;
 }
@@ -577,9 +586,9 @@ static void test_full(void)
 	CHECK(poll1(c.cq, &wc) == 1 && wc.wr_id == 1);
 	CHECK(fake.ops.post_recv(q.qp, &rr[5], &rbad) == EINVAL && rbad == &rr[5]);
 	/* Wrong state */
-	q.qp->state = IBV_QPS_RTR;
+	to_state(&q, IBV_QPS_RTR);
 	CHECK(post(&q, wr) == EINVAL);
-	q.qp->state = IBV_QPS_RESET;
+	to_state(&q, IBV_QPS_RESET);
 	CHECK(fake.ops.post_recv(q.qp, rr, &rbad) == EINVAL && rbad == rr);
 	drop(&q, &c);
 }
@@ -797,7 +806,7 @@ static void test_reset(void)
 	CHECK(!fake.ops.modify_qp(q.qp, &qa, IBV_QP_STATE));
 	CHECK(get32(q.dbrec, 0) == 0 && get32(q.dbrec, 4) == 0);
 	CHECK(poll1(sc.cq, &wc) == 0 && poll1(rc.cq, &wc) == 0);
-	q.qp->state = IBV_QPS_RTS;
+	to_state(&q, IBV_QPS_RTS);
 	wr.wr_id = 10;
 	rr.wr_id = 11;
 	for (int i = 0; i < 8; i++)
