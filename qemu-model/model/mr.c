@@ -487,17 +487,27 @@ static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp
 	return FRNIC_STATUS_SUCCESS;
 }
 
+/* The driver knows the key of a region; that of an FRMR or a window changes by work requests, and the index names it. */
+static struct mr *cmd_find(const struct frnic_backend *be, uint32_t key)
+{
+	struct mr *mr = mr_slot(be, key);
+
+	if (mr->state != FRNIC_MR_STATE_INVALID && (is_window(mr) || mr->type == FRNIC_MR_TYPE_FRMR))
+		return mr;
+	return mr_find(be, key);
+}
+
 static uint8_t live_check(struct frnic_backend *be, const void *p)
 {
 	const struct frnic_cmd_mr *req = p;
 
-	return mr_find(be, req->key) ? FRNIC_STATUS_SUCCESS : REFUSE(be, BAD_KEY, struct frnic_cmd_mr, key);
+	return cmd_find(be, req->key) ? FRNIC_STATUS_SUCCESS : REFUSE(be, BAD_KEY, struct frnic_cmd_mr, key);
 }
 
 static uint8_t query_commit(struct frnic_backend *be, const void *p, void *resp)
 {
 	const struct frnic_cmd_mr *req = p;
-	const struct mr *mr = mr_find(be, req->key);
+	const struct mr *mr = cmd_find(be, req->key);
 	struct frnic_cmd_mr *out = resp;
 
 	out->ctrl = req->ctrl;
@@ -522,7 +532,7 @@ static uint8_t destroy_check(struct frnic_backend *be, const void *p)
 	const struct frnic_cmd_mr *req = p;
 	uint8_t status = live_check(be, p);
 
-	if (status == FRNIC_STATUS_SUCCESS && mr_find(be, req->key)->windows)
+	if (status == FRNIC_STATUS_SUCCESS && cmd_find(be, req->key)->windows)
 		return REFUSE(be, BUSY, struct frnic_cmd_mr, key);
 	return status;
 }
@@ -530,7 +540,7 @@ static uint8_t destroy_check(struct frnic_backend *be, const void *p)
 static uint8_t destroy_commit(struct frnic_backend *be, const void *p, void *resp)
 {
 	const struct frnic_cmd_mr *req = p;
-	struct mr *mr = mr_find(be, req->key);
+	struct mr *mr = cmd_find(be, req->key);
 
 	(void)resp;
 	mw_unbind(be, mr);
