@@ -520,9 +520,12 @@ static void frnic_queue_stop(struct frnic_net *net)
 		return;
 
 	net->queue_up = false;
-	/* Waits for an xmit and for a poll that run; none starts afterwards. */
-	netif_tx_disable(net->netdev);
+	/*
+	 * Each waits for a poll, for an xmit that runs; none starts afterwards.
+	 * In this order, as the poll would wake the transmit queue again.
+	 */
 	napi_disable(&net->napi);
+	netif_tx_disable(net->netdev);
 
 	/* On an error the device may still use the buffers: stop it wholly. */
 	if (frnic_cmd_destroy(fdev, &req))
