@@ -253,14 +253,15 @@ static void push_start(struct frnic_backend *be, unsigned int uar, uint64_t off,
 
 void doorbell_write(struct frnic_backend *be, uint64_t off, const void *data, unsigned int len)
 {
-	unsigned int uar = off / FRNIC_UAR_STRIDE, in_uar = off % FRNIC_UAR_STRIDE;
+	unsigned int in_uar = off % FRNIC_UAR_STRIDE;
+	uint64_t uar = off / FRNIC_UAR_STRIDE;
 	struct push_burst *p = &be->push;
 
-	if (in_uar >= FRNIC_UAR_PUSH_OFF && uar < MODEL_UARS && p->qp && off == p->next_off) {
+	if (in_uar >= FRNIC_UAR_PUSH_OFF && p->qp && off == p->next_off) {
 		push_append(be, data, len);
 		return;
 	}
-	if (in_uar >= FRNIC_UAR_PUSH_OFF && (in_uar % FRNIC_PUSH_SLOT_SIZE))
+	if (uar < MODEL_UARS && in_uar >= FRNIC_UAR_PUSH_OFF && (in_uar % FRNIC_PUSH_SLOT_SIZE))
 		return; /* a later part of a burst that is not wanted */
 	db_log(be, off, data, len);
 	if (uar >= MODEL_UARS || be->resetting || be->fatal_code) {
