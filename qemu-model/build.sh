@@ -30,6 +30,10 @@ if [ -e $over/meson.build ]; then
 	grep -q hw/net/frnic $src/meson.build || sed -i "s|^    'hw/net',|&\n    'hw/net/frnic',|" $src/meson.build
 fi
 
+# A wire's server must not block in send with QEMU's big lock held when its peer does not read: the accepted socket is left blocking.
+grep -q frnic $src/net/stream.c || sed -i '/qio_channel_set_name(s->ioc, "stream-server");/a\
+    qio_channel_set_blocking(s->ioc, false, NULL); /* added for frnic */' $src/net/stream.c
+
 if [ ! -e $out/build.ninja ]; then
 	echo "qemu: configure"
 	mkdir -p $out

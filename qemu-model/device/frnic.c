@@ -95,7 +95,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(FrnicState, FRNIC)
  */
 #define RING_SIZE (512 * KiB)
 #define TX_HIGH (128 * KiB)
-#define TX_STALL_NS (50 * SCALE_MS)
+#define TX_STALL_NS (250 * SCALE_MS)
 /* Frames sent in one go with the BQL held. */
 #define TX_BATCH 64
 
@@ -462,11 +462,19 @@ static void *frnic_worker(void *opaque)
     return NULL;
 }
 
-/* Main loop: the netdev takes frames again, or the machine runs again. */
+/* Main loop: the netdev takes frames again, the machine runs again, or a frame found no room. */
 static void frnic_bh(void *opaque)
 {
     FrnicState *s = opaque;
+    NetClientState *peer = qemu_get_queue(s->nic)->peer;
 
+    /*
+     * A netdev whose other end went away while it had our frame forgets to
+     * say that it takes frames again.
+     */
+    if (s->tx_blocked && peer && peer->link_down) {
+        qemu_flush_queued_packets(peer);
+    }
     frnic_flush(s);
     frnic_enter(s);
     frnic_leave(s);
@@ -620,6 +628,7 @@ static void frnic_eth_tx(void *host, const void *frame, size_t len)
         trace_frnic_eth_tx_drop(s, len, "too long");
     } else if (!ring_push(&s->tx, frame, len)) {
         trace_frnic_eth_tx_drop(s, len, "ring full");
+        qemu_bh_schedule(s->bh);
     }
 }
 
@@ -950,6 +959,7 @@ static void frnic_free(FrnicState *s)
 {
     PCIDevice *pci = PCI_DEVICE(s);
 
+    qemu_bh_delete(s->bh);
     if (s->be) {
         s->ops->destroy(s->be);
         s->be = NULL;
@@ -992,6 +1002,7 @@ static void frnic_realize(PCIDevice *pci, Error **errp)
                     (qemu_tcg_mttcg_enabled() &&
                      current_machine->smp.max_cpus > 1);
     qemu_macaddr_default_if_unset(&s->conf.macaddr);
+    s->bh = qemu_bh_new(frnic_bh, s);
 
     if (!frnic_load_backend(s, errp) || !frnic_init_pci(s, errp)) {
         goto err_free;
@@ -1007,7 +1018,6 @@ static void frnic_realize(PCIDevice *pci, Error **errp)
                           &dev->mem_reentrancy_guard, s);
     qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
     s->ops->link_set(s->be, !qemu_get_queue(s->nic)->link_down);
-    s->bh = qemu_bh_new(frnic_bh, s);
     s->running = runstate_is_running();
     s->vmstate = qdev_add_vm_change_state_handler(dev, frnic_vm_state, s);
     s->quit = false;
@@ -1037,7 +1047,6 @@ static void frnic_exit(PCIDevice *pci)
     /* The netdev may hold a frame of ours, and would call frnic_sent(). */
     qemu_purge_queued_packets(qemu_get_queue(s->nic));
     qemu_del_nic(s->nic);
-    qemu_bh_delete(s->bh);
     event_notifier_cleanup(&s->wake);
     frnic_free(s);
 }
