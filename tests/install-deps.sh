@@ -9,7 +9,7 @@ PACKAGES="
  libnl-3-dev libnl-route-3-dev libudev-dev libsystemd-dev cython3 python3-dev python3-docutils
  python3-yaml python3-scapy tshark
  perftest ibverbs-utils rdmacm-utils infiniband-diags libibverbs-dev librdmacm-dev
- iproute2 ethtool iputils-ping kmod pciutils xz-utils busybox-static cpio
+ iproute2 ethtool iputils-ping kmod pciutils xz-utils zstd busybox-static cpio
  linux-headers-6.12-amd64 linux-headers-amd64 sparse
  valgrind iperf3
  verilator yosys z3 iverilog

@@ -6,9 +6,9 @@ export NUM S C ME PEER
 export IBV_DRIVERS=$TOP/build/rdma-core/build/lib/libfrnic
 
 nd_by_mac() { # MAC -> netdev
-	local a
-	for a in /sys/class/net/*/address; do
-		[ "$(cat "$a")" = "$1" ] && { basename "$(dirname "$a")"; return 0; }
+	local a mac
+	for a in /sys/class/net/*; do
+		read -r mac < "$a/address" && [ "$mac" = "$1" ] && { echo "${a##*/}"; return 0; }
 	done
 	return 1
 }
@@ -20,11 +20,11 @@ wait_for() {
 }
 
 gid4() { # DEVICE -> index of its IPv4-mapped RoCE v2 GID
-	local g
-	for g in $(seq 0 31); do
-		case $(cat /sys/class/infiniband/$1/ports/1/gids/$g 2> /dev/null) in
-		0000:0000:0000:0000:0000:ffff:*)
-			[ "$(cat /sys/class/infiniband/$1/ports/1/gid_attrs/types/$g)" = "RoCE v2" ] && { echo $g; return 0; };;
+	local g gid type port=/sys/class/infiniband/$1/ports/1
+	for g in {0..31}; do
+		{ read -r gid < $port/gids/$g && read -r type < $port/gid_attrs/types/$g; } 2> /dev/null || continue
+		case $gid in
+		0000:0000:0000:0000:0000:ffff:*) [ "$type" = "RoCE v2" ] && { echo $g; return 0; };;
 		esac
 	done
 	return 1
