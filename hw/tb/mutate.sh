@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Breaks each unit on purpose and requires its bench to fail. tb/<unit>/mutation holds lines "<rtl file> <sed expression>", one mutation
+# each. Usage: mutate.sh <hw> <out> <unit>...
+
+hw=$1; out=$2; shift 2
+caught=0; missed=0
+for u in "$@"; do
+	[ -f "$hw/tb/$u/mutation" ] || { echo "MISSING $u: no mutation"; missed=$((missed + 1)); continue; }
+	while read -r file expr; do
+		case $file in ''|'#'*) continue;; esac
+		dir=$out/mutate/$u; rm -rf "$dir"; mkdir -p "$dir"
+		cp -r "$hw/rtl" "$hw/sim" "$hw/tb" "$hw/Makefile" "$dir/"
+		sed -i -E "$expr" "$dir/rtl/$file"
+		if cmp -s "$hw/rtl/$file" "$dir/rtl/$file"; then
+			echo "MISSING $u: the mutation changes nothing: $expr"; missed=$((missed + 1)); continue
+		fi
+		# The copy's Makefile builds into <dir>/../build/hw.
+		if make -s -C "$dir" "run-$u" UNIT="$u" MUTANT=1 > "$dir/log" 2>&1 && [ "$(cat "$out/mutate/build/hw/tb/$u/rc")" != 0 ]; then
+			caught=$((caught + 1)); echo "CAUGHT $u: $expr"
+		else
+			missed=$((missed + 1)); echo "MISSED $u: $expr"; tail -n 3 "$dir/log"
+		fi
+	done < "$hw/tb/$u/mutation"
+done
+echo "$caught passed, $missed failed"
+[ "$missed" = 0 ]
