@@ -144,6 +144,7 @@ static const struct verbs_context_ops frnic_ctx_ops = {
 	.destroy_srq = frnic_destroy_srq,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.free_context = frnic_free_context,
+	.modify_cq = frnic_modify_cq,
 	.modify_qp = frnic_modify_qp,
 	.modify_srq = frnic_modify_srq,
 	.poll_cq = frnic_poll_cq,

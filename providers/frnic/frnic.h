@@ -355,6 +355,7 @@ struct ibv_cq *frnic_create_cq(struct ibv_context *ibctx, int cqe,
 struct ibv_cq_ex *frnic_create_cq_ex(struct ibv_context *ibctx,
 				     struct ibv_cq_init_attr_ex *attr);
 int frnic_resize_cq(struct ibv_cq *ibcq, int cqe);
+int frnic_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int frnic_destroy_cq(struct ibv_cq *ibcq);
 struct ibv_srq *frnic_create_srq(struct ibv_pd *ibpd,
 				 struct ibv_srq_init_attr *attr);

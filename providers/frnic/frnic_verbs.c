@@ -489,6 +489,14 @@ int frnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	return 0;
 }
 
+/* Moderation: events only, polling sees every entry at once. */
+int frnic_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
 int frnic_destroy_cq(struct ibv_cq *ibcq)
 {
 	struct frnic_cq *cq = to_fcq(ibcq);

@@ -199,6 +199,11 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, siz
 	return 0;
 }
 
+int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr, struct ibv_modify_cq *cmd, size_t size)
+{
+	return answer();
+}
+
 int ibv_cmd_destroy_cq(struct ibv_cq *cq)
 {
 	return answer();
