@@ -21,6 +21,7 @@
  * its response says how long it took; this one must do for a loaded emulator.
  */
 #define FRNIC_CMD_WAIT		msecs_to_jiffies(10000)
+#define FRNIC_CMD_LOOK		msecs_to_jiffies(1000)
 #define FRNIC_CMD_REG_WAIT_US	1000000
 
 /* A caller's command; lives on its stack, reachable while in slots[]. */
@@ -196,6 +197,20 @@ void frnic_cmdq_abort(struct frnic_dev *fdev)
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
+/* False when time is over or the device has failed; its events may not come. */
+static bool frnic_cmd_wait(struct frnic_dev *fdev, struct frnic_cmd *cmd)
+{
+	unsigned long waited;
+
+	for (waited = 0; waited < FRNIC_CMD_WAIT; waited += FRNIC_CMD_LOOK) {
+		if (wait_for_completion_timeout(&cmd->done, FRNIC_CMD_LOOK))
+			return true;
+		if (frnic_failed(fdev))
+			break;
+	}
+	return false;
+}
+
 static void frnic_cmd_dump_timeout(struct frnic_dev *fdev, u8 opcode, u32 index)
 {
 	dev_err(&fdev->pdev->dev,
@@ -214,7 +229,6 @@ int frnic_cmd_exec_res(struct frnic_dev *fdev, const void *req, void *snapshot,
 	struct frnic_cmd cmd = { .snapshot = snapshot };
 	u8 opcode = frnic_req_opcode(req);
 	unsigned long flags;
-	bool timed_out;
 	u32 index;
 
 	if (res)
@@ -246,8 +260,7 @@ int frnic_cmd_exec_res(struct frnic_dev *fdev, const void *req, void *snapshot,
 	frnic_wr32(fdev, FRNIC_REG_CMDQ_PI, q->pi);
 	spin_unlock_irqrestore(&q->lock, flags);
 
-	timed_out = !wait_for_completion_timeout(&cmd.done, FRNIC_CMD_WAIT);
-	if (timed_out) {
+	if (!frnic_cmd_wait(fdev, &cmd)) {
 		/*
 		 * The response may be there and its event lost. After this block
 		 * the ring no longer knows cmd, which is on our stack.

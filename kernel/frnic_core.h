@@ -153,6 +153,7 @@ struct frnic_dev {
 	struct workqueue_struct *wq;
 	struct work_struct event_work;
 	unsigned long events;	/* enum frnic_event_bit */
+	struct delayed_work health_work;
 	bool link_up;
 
 	/* Bring-up, tear-down and reset exclude each other; before rtnl_lock. */

@@ -10,6 +10,7 @@
 #include "frnic_priv.h"
 
 #define FRNIC_RESET_WAIT_US	5000000
+#define FRNIC_HEALTH_PERIOD	(2 * HZ)
 #define FRNIC_PD_TABLE_SIZE	BIT(16)
 #define FRNIC_MAX_COMP_VECTORS	64
 
@@ -261,6 +262,7 @@ static int frnic_hw_up(struct frnic_dev *fdev)
 		   FRNIC_REG_DEV_CTRL_ENABLE);
 	fdev->link_up = frnic_read_link(fdev);
 	fdev->hw_up = true;
+	queue_delayed_work(fdev->wq, &fdev->health_work, FRNIC_HEALTH_PERIOD);
 	return 0;
 
 err_cmdq:
@@ -362,6 +364,28 @@ void frnic_kill(struct frnic_dev *fdev)
 	pci_read_config_word(fdev->pdev, PCI_COMMAND, &cmd);
 	frnic_cmdq_abort(fdev);
 	frnic_post_event(fdev, FRNIC_EVENT_FATAL);
+}
+
+/* A device that has failed, or that is gone: it reads as all ones. */
+bool frnic_failed(struct frnic_dev *fdev)
+{
+	return frnic_rd32(fdev, FRNIC_REG_DEV_STATUS) &
+	       FRNIC_REG_DEV_STATUS_FATAL;
+}
+
+/* A device that has lost its way to memory cannot say so in an event queue. */
+static void frnic_health_work(struct work_struct *work)
+{
+	struct frnic_dev *fdev = container_of(to_delayed_work(work),
+					      struct frnic_dev, health_work);
+
+	if (!frnic_alive(fdev))
+		return;	/* queued again by frnic_hw_up() */
+	if (frnic_failed(fdev))
+		frnic_post_event(fdev, FRNIC_EVENT_FATAL);
+	else
+		queue_delayed_work(fdev->wq, &fdev->health_work,
+				   FRNIC_HEALTH_PERIOD);
 }
 
 /* Failure: everything down, one reset, everything up again. */
@@ -543,6 +567,7 @@ static int frnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	mutex_init(&fdev->lock);
 	spin_lock_init(&fdev->latch_lock);
 	INIT_WORK(&fdev->event_work, frnic_event_work);
+	INIT_DELAYED_WORK(&fdev->health_work, frnic_health_work);
 	pci_set_drvdata(pdev, fdev);
 
 	err = pci_enable_device_mem(pdev);
@@ -618,6 +643,7 @@ err_hw:
 	frnic_hw_down(fdev);
 err_vectors:
 	mutex_unlock(&fdev->lock);
+	cancel_delayed_work_sync(&fdev->health_work);
 	cancel_work_sync(&fdev->event_work);
 	frnic_free_vectors(fdev);
 err_netdev:
@@ -654,6 +680,7 @@ static void frnic_remove(struct pci_dev *pdev)
 	frnic_hw_down(fdev);
 	mutex_unlock(&fdev->lock);
 	/* hw_up is false: the work finds nothing to do, whenever it came. */
+	cancel_delayed_work_sync(&fdev->health_work);
 	cancel_work_sync(&fdev->event_work);
 
 	frnic_free_vectors(fdev);

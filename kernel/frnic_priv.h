@@ -32,6 +32,7 @@ static inline bool frnic_owner(u32 index, u8 log_size)
 
 /* frnic_main.c */
 void frnic_post_event(struct frnic_dev *fdev, enum frnic_event_bit bit);
+bool frnic_failed(struct frnic_dev *fdev);
 
 /* frnic_cmd.c */
 int frnic_cmdq_init(struct frnic_dev *fdev);
