@@ -12,20 +12,20 @@
 struct ib_udata;
 struct uverbs_attr_bundle;
 
-/* create_cq's last argument; its provider's data: frnic_create_cq_udata(). */
+/* Last argument of create_cq, and the provider's data in it. */
 #ifdef FRNIC_HAVE_CREATE_CQ_ATTRS
-typedef struct uverbs_attr_bundle frnic_create_cq_arg;
-#define frnic_create_cq_udata(arg)	((arg) ? &(arg)->driver_udata : NULL)
+#define FRNIC_CREATE_CQ_ARG		struct uverbs_attr_bundle
+#define FRNIC_CREATE_CQ_UDATA(attrs)	(&(attrs)->driver_udata)
 #else
-typedef struct ib_udata frnic_create_cq_arg;
-#define frnic_create_cq_udata(arg)	(arg)
+#define FRNIC_CREATE_CQ_ARG		struct ib_udata
+#define FRNIC_CREATE_CQ_UDATA(udata)	(udata)
 #endif
 
-/* reg_user_mr_dmabuf's last argument. */
+/* Last argument of reg_user_mr_dmabuf. */
 #ifdef FRNIC_HAVE_DMABUF_ATTRS
-typedef struct uverbs_attr_bundle frnic_dmabuf_arg;
+#define FRNIC_DMABUF_ARG		struct uverbs_attr_bundle
 #else
-typedef struct ib_udata frnic_dmabuf_arg;
+#define FRNIC_DMABUF_ARG		struct ib_udata
 #endif
 
 /* Does the core itself tell of ports going up and down? */

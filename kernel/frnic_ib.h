@@ -107,7 +107,7 @@ struct frnic_sq_wr {
  * polling, under the CQ's. Both count freely modulo 2^24.
  */
 struct frnic_sq {
-	spinlock_t lock;
+	spinlock_t lock;		/* all but tail; and the QP's state */
 	struct frnic_buf buf;
 	struct frnic_sq_wr *wr;		/* by slot */
 	u32 size;			/* units, a power of two */
@@ -118,7 +118,7 @@ struct frnic_sq {
 };
 
 struct frnic_rq {
-	spinlock_t lock;
+	spinlock_t lock;		/* all but tail; and the QP's state */
 	struct frnic_buf buf;
 	u64 *wr_id;			/* by slot */
 	u32 size;			/* entries, a power of two */
@@ -142,7 +142,7 @@ struct frnic_srq {
 	/* Kernel users only. */
 	struct frnic_buf buf;
 	struct frnic_buf rec;
-	spinlock_t lock;
+	spinlock_t lock;		/* all that follows */
 	u32 head;
 	u64 *wr_id;			/* by tag */
 	u32 *next_free;			/* by tag */
@@ -305,7 +305,7 @@ int frnic_destroy_ah(struct ib_ah *ibah, u32 flags);
 
 /* frnic_ib_cq.c */
 int frnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		    frnic_create_cq_arg *arg);
+		    FRNIC_CREATE_CQ_ARG *arg);
 int frnic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int frnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 int frnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
@@ -356,7 +356,7 @@ struct ib_mr *frnic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 				u64 iova, int access, struct ib_udata *udata);
 struct ib_mr *frnic_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 				       u64 length, u64 iova, int fd, int access,
-				       frnic_dmabuf_arg *arg);
+				       FRNIC_DMABUF_ARG *arg);
 struct ib_mr *frnic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  u64 length, u64 iova, int access,
 				  struct ib_pd *ibpd, struct ib_udata *udata);

@@ -75,9 +75,9 @@ static void frnic_cq_free_mem(struct frnic_dev *fdev, struct frnic_cq *cq)
 }
 
 int frnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		    frnic_create_cq_arg *arg)
+		    FRNIC_CREATE_CQ_ARG *arg)
 {
-	struct ib_udata *udata = frnic_create_cq_udata(arg);
+	struct ib_udata *udata = arg ? FRNIC_CREATE_CQ_UDATA(arg) : NULL;
 	struct frnic_dev *fdev = to_fdev(ibcq->device);
 	struct frnic_ib_dev *fib = to_fib(ibcq->device);
 	struct frnic_create_cq_resp resp = {};
@@ -348,37 +348,17 @@ static void frnic_cq_purge(struct frnic_cq *cq, struct frnic_qp *qp)
 	}
 }
 
-/* Both CQs' locks, each once, in an order that is the same for everybody. */
-static void frnic_cq_lock_pair(struct frnic_cq *a, struct frnic_cq *b,
-			       unsigned long *flags)
-{
-	if (a > b)
-		swap(a, b);
-	spin_lock_irqsave(&a->lock, *flags);
-	if (a != b)
-		spin_lock_nested(&b->lock, SINGLE_DEPTH_NESTING);
-}
-
-static void frnic_cq_unlock_pair(struct frnic_cq *a, struct frnic_cq *b,
-				 unsigned long *flags)
-{
-	if (a > b)
-		swap(a, b);
-	if (a != b)
-		spin_unlock(&b->lock);
-	spin_unlock_irqrestore(&a->lock, *flags);
-}
-
 void frnic_cq_attach_qp(struct frnic_qp *qp)
 {
 	struct frnic_cq *scq = to_fcq(qp->ibqp.send_cq);
 	struct frnic_cq *rcq = to_fcq(qp->ibqp.recv_cq);
-	unsigned long flags;
 
-	frnic_cq_lock_pair(scq, rcq, &flags);
+	spin_lock_irq(&scq->lock);
 	list_add_tail(&qp->send_entry, &scq->send_qps);
+	spin_unlock_irq(&scq->lock);
+	spin_lock_irq(&rcq->lock);
 	list_add_tail(&qp->recv_entry, &rcq->recv_qps);
-	frnic_cq_unlock_pair(scq, rcq, &flags);
+	spin_unlock_irq(&rcq->lock);
 }
 
 /* The device writes nothing of the QP any more. */
@@ -386,39 +366,35 @@ void frnic_cq_detach_qp(struct frnic_qp *qp)
 {
 	struct frnic_cq *scq = to_fcq(qp->ibqp.send_cq);
 	struct frnic_cq *rcq = to_fcq(qp->ibqp.recv_cq);
-	unsigned long flags;
 
-	frnic_cq_lock_pair(scq, rcq, &flags);
+	spin_lock_irq(&scq->lock);
 	list_del(&qp->send_entry);
+	frnic_cq_purge(scq, qp);
+	spin_unlock_irq(&scq->lock);
+	spin_lock_irq(&rcq->lock);
 	list_del(&qp->recv_entry);
 	frnic_cq_purge(rcq, qp);
-	if (scq != rcq)
-		frnic_cq_purge(scq, qp);
-	frnic_cq_unlock_pair(scq, rcq, &flags);
+	spin_unlock_irq(&rcq->lock);
 }
 
-/* The same for a QP that lives on, empty. Nobody posts to it meanwhile. */
+/* The same for a QP that lives on, empty. Its state keeps posting out. */
 void frnic_cq_reset_qp(struct frnic_qp *qp)
 {
 	struct frnic_cq *scq = to_fcq(qp->ibqp.send_cq);
 	struct frnic_cq *rcq = to_fcq(qp->ibqp.recv_cq);
 	struct frnic_qp_dbrec *rec = qp->rec.va;
-	unsigned long flags;
 
-	frnic_cq_lock_pair(scq, rcq, &flags);
-	frnic_cq_purge(rcq, qp);
-	if (scq != rcq)
-		frnic_cq_purge(scq, qp);
-	spin_lock(&qp->sq.lock);
+	spin_lock_irq(&scq->lock);
+	frnic_cq_purge(scq, qp);
 	qp->sq.head = 0;
 	qp->sq.tail = 0;
-	spin_unlock(&qp->sq.lock);
-	spin_lock(&qp->rq.lock);
+	spin_unlock_irq(&scq->lock);
+	spin_lock_irq(&rcq->lock);
+	frnic_cq_purge(rcq, qp);
 	qp->rq.head = 0;
 	qp->rq.tail = 0;
-	spin_unlock(&qp->rq.lock);
+	spin_unlock_irq(&rcq->lock);
 	memset(rec, 0, sizeof(*rec));
-	frnic_cq_unlock_pair(scq, rcq, &flags);
 }
 
 static void frnic_fill_send_wc(struct frnic_qp *qp, u32 index, struct ib_wc *wc)
@@ -437,6 +413,7 @@ static void frnic_fill_send_wc(struct frnic_qp *qp, u32 index, struct ib_wc *wc)
 
 static bool frnic_poll_send(struct frnic_qp *qp, u32 index, struct ib_wc *wc)
 {
+	/* Posting has written the records of what is before head. */
 	u32 head = smp_load_acquire(&qp->sq.head);
 
 	/* An index that is not in flight is the device's error: no completion. */
@@ -458,10 +435,13 @@ static bool frnic_poll_recv(struct frnic_qp *qp, u32 tag, struct ib_wc *wc)
 			return false;
 	} else {
 		/* Entries of a receive queue complete in order. */
-		if (smp_load_acquire(&rq->head) == rq->tail ||
-		    tag != (rq->tail & (rq->size - 1)))
+		if (tag != (rq->tail & (rq->size - 1)))
+			return false;
+		/* Pairs with posting's release: the record is there. */
+		if (smp_load_acquire(&rq->head) == rq->tail)
 			return false;
 		wc->wr_id = rq->wr_id[tag];
+		/* The record was read: pairs with posting's acquire. */
 		smp_store_release(&rq->tail, frnic_index_add(rq->tail, 1));
 	}
 	wc->qp = &qp->ibqp;
@@ -560,10 +540,10 @@ static int frnic_poll_flush(struct frnic_cq *cq, int num, struct ib_wc *wc)
 	int n = 0;
 
 	list_for_each_entry(qp, &cq->send_qps, send_entry) {
-		while (n < num &&
-		       smp_load_acquire(&qp->sq.head) != qp->sq.tail) {
+		while (n < num) {
 			memset(&wc[n], 0, sizeof(*wc));
-			frnic_fill_send_wc(qp, qp->sq.tail, &wc[n]);
+			if (!frnic_poll_send(qp, qp->sq.tail, &wc[n]))
+				break;
 			wc[n].vendor_err = FRNIC_VENDOR_ERR_FLUSHED;
 			wc[n++].status = IB_WC_WR_FLUSH_ERR;
 		}

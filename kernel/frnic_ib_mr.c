@@ -213,7 +213,7 @@ err_free:
 /* The exporter keeps the buffer in place: the device cannot fault pages in. */
 struct ib_mr *frnic_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 				       u64 length, u64 iova, int fd, int access,
-				       frnic_dmabuf_arg *arg)
+				       FRNIC_DMABUF_ARG *arg)
 {
 	struct frnic_dev *fdev = to_fdev(ibpd->device);
 	struct ib_umem_dmabuf *umem_dmabuf;

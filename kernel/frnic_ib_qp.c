@@ -66,7 +66,9 @@ static void frnic_qp_event(struct frnic_obj *obj, u8 type, u8 subtype, u32 data)
 		frnic_qp_give_event(qp, IB_EVENT_QP_ACCESS_ERR);
 		break;
 	case FRNIC_QP_EVENT_COMM_EST:
-		frnic_qp_give_event(qp, IB_EVENT_COMM_EST);
+		/* A datagram QP has nobody to communicate with. */
+		if (!frnic_is_ud(qp))
+			frnic_qp_give_event(qp, IB_EVENT_COMM_EST);
 		break;
 	case FRNIC_QP_EVENT_SQ_DRAINED:
 		frnic_qp_give_event(qp, IB_EVENT_SQ_DRAINED);

@@ -9,10 +9,12 @@
 
 #include "frnic_ib.h"
 
-#define FRNIC_STAT(NAME, index, label)	[index] = { .name = #label },
-
+/* priv: the counter's number. */
 static const struct rdma_stat_desc frnic_stats[] = {
-	FRNIC_COUNTER_LIST(FRNIC_STAT)
+#define X(_name, _index, _lower) \
+	[_index] = { .name = #_lower, .priv = (void *)FRNIC_COUNTER_##_name },
+	FRNIC_COUNTER_LIST(X)
+#undef X
 };
 
 struct rdma_hw_stats *frnic_alloc_hw_port_stats(struct ib_device *ibdev,
@@ -32,7 +34,8 @@ int frnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		return -EINVAL;
 
 	for (i = 0; i < ARRAY_SIZE(frnic_stats); i++)
-		stats->value[i] = frnic_read_counter(fdev, i);
+		stats->value[i] =
+			frnic_read_counter(fdev, (uintptr_t)frnic_stats[i].priv);
 	return ARRAY_SIZE(frnic_stats);
 }
 

@@ -382,6 +382,7 @@ int frnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		*bad_wr = wr;
 
 	if (head != rq->head) {
+		/* Polling must find the records of what completes. */
 		smp_store_release(&rq->head, head);
 		/* Entries before the record that makes them valid. */
 		dma_wmb();
