@@ -938,6 +938,236 @@ static void loopback(void)
 	pair_free(p);
 }
 
+/* R5.1: connections over IPv6 on a VLAN. A frame of another VLAN is not the connection's. */
+static const uint8_t v6_gids[2][16] = { { 0xfd, 0, [14] = 1, 1 }, { 0xfd, 0, [14] = 1, 2 } };
+
+static void change_vlan(uint8_t *frame, size_t *len, unsigned int n)
+{
+	(void)len;
+	(void)n;
+	frame[15] ^= 1;
+}
+
+static void connect_v6(struct pair *p, int i)
+{
+	struct test_qp *qp = p->qp[i], *peer = p->qp[!i];
+	bool rc = qp->type == FRNIC_QP_TYPE_RC;
+	union cmd_image r;
+
+	cmd_init(&r, FRNIC_CMD_OP_SET_GID, 7);
+	r.gid.gid_type = FRNIC_GID_TYPE_IPV6;
+	r.gid.vlan_valid = 1;
+	r.gid.vlan_tci = 42;
+	memcpy(r.gid.smac, p->n[i]->mac, 6);
+	memcpy(r.gid.gid, v6_gids[i], 16);
+	CHECK_EQ(cmd_regs(p->n[i], &r, NULL), FRNIC_STATUS_SUCCESS);
+	cmd_init(&r, FRNIC_CMD_OP_MODIFY_QP, qp->qpn);
+	r.qp.attr_mask = FRNIC_ATTR_STATE | FRNIC_ATTR_PKEY_INDEX | FRNIC_ATTR_PORT | FRNIC_ATTR_ACCESS;
+	r.qp.rq = FRNIC_QP_STATE_INIT << 24;
+	r.qp.qp_access = p->attr.access;
+	CHECK_EQ(cmd_regs(p->n[i], &r, NULL), FRNIC_STATUS_SUCCESS);
+	cmd_init(&r, FRNIC_CMD_OP_MODIFY_QP, qp->qpn);
+	r.qp.attr_mask = FRNIC_ATTR_STATE | FRNIC_ATTR_AV | FRNIC_ATTR_PATH_MTU | FRNIC_ATTR_DEST_QPN | FRNIC_ATTR_RQ_PSN |
+			 (rc ? FRNIC_ATTR_IRD | FRNIC_ATTR_MIN_RNR_TIMER : 0);
+	r.qp.rq = FRNIC_QP_STATE_RTR << 24 | p->attr.rq_psn;
+	r.qp.conn = peer->qpn << 16;
+	r.qp.num_hi |= (peer->qpn >> 16 & 0xff) << 8;
+	r.qp.udp = FRNIC_ROCE_UDP_PORT;
+	memcpy(r.qp.dmac, p->n[!i]->mac, 6);
+	memcpy(r.qp.dgid, v6_gids[!i], 16);
+	r.qp.sgid_index = 7;
+	r.qp.tclass = 0x60;
+	r.qp.flow = 0xabcde;
+	r.qp.scq = FRNIC_MTU_1024 << 24;
+	r.qp.ird = rc ? 16 : 0;
+	r.qp.min_rnr_timer = rc ? 1 : 0;
+	CHECK_EQ(cmd_regs(p->n[i], &r, NULL), FRNIC_STATUS_SUCCESS);
+	cmd_init(&r, FRNIC_CMD_OP_MODIFY_QP, qp->qpn);
+	r.qp.attr_mask = FRNIC_ATTR_STATE | FRNIC_ATTR_SQ_PSN |
+			 (rc ? FRNIC_ATTR_TIMEOUT | FRNIC_ATTR_RETRY_CNT | FRNIC_ATTR_RNR_RETRY | FRNIC_ATTR_ORD : 0);
+	r.qp.rq = FRNIC_QP_STATE_RTS << 24;
+	r.qp.conn = p->attr.sq_psn & 0xffff;
+	if (rc) {
+		r.qp.timeout = 10;
+		r.qp.retry_cnt = r.qp.rnr_retry = 7;
+		r.qp.ord = 16;
+	}
+	CHECK_EQ(cmd_regs(p->n[i], &r, NULL), FRNIC_STATUS_SUCCESS);
+}
+
+static uint8_t last_frame[80];
+
+static void spy_frame(struct node *n, const uint8_t *frame, size_t len)
+{
+	(void)n;
+	memcpy(last_frame, frame, len < sizeof(last_frame) ? len : sizeof(last_frame));
+}
+
+static void ipv6_vlan(void)
+{
+	for (unsigned int type = FRNIC_QP_TYPE_RC; type <= FRNIC_QP_TYPE_UC; type++) {
+		struct pair *p = pair_new(0xff, NULL, NULL);
+
+		for (int i = 0; i < 2; i++)
+			p->qp[i] = qp_create(p->n[i], type, p->scq[i], p->rcq[i], NULL, NULL);
+		for (int i = 0; i < 2; i++)
+			connect_v6(p, i);
+		p->n[0]->on_tx = spy_frame;
+		one_op(p, FRNIC_WQE_OP_SEND, 0, 3001, 1, 2, 3);
+		one_op(p, FRNIC_WQE_OP_WRITE_IMM, 0, 70000, 1, 2, 3);
+		CHECK_EQ(last_frame[12] << 8 | last_frame[13], 0x8100);
+		CHECK_EQ(last_frame[14] << 8 | last_frame[15], 3 << 13 | 42); /* priority from the traffic class */
+		CHECK(!memcmp(last_frame + 18 + 8, v6_gids[0], 16) && !memcmp(last_frame + 18 + 24, v6_gids[1], 16));
+		CHECK_EQ((last_frame[18] << 24 | last_frame[19] << 16 | last_frame[20] << 8 | last_frame[21]) & 0xfffffff, 0x60abcde);
+		if (type == FRNIC_QP_TYPE_RC) {
+			one_op(p, FRNIC_WQE_OP_READ, 0, 70000, 1, 2, 3);
+			CHECK_EQ(counter(p->n[0], FRNIC_COUNTER_RETRANS_PKTS), 0);
+			pair_fault(p, 0, 0, match_data, 0, 1, WIRE_PASS);
+			p->fault[0].change = change_vlan;
+			one_op(p, FRNIC_WQE_OP_SEND, 0, 10, 0, 0, 1);
+			CHECK_EQ(counter(p->n[1], FRNIC_COUNTER_RX_BAD_ADDR), 1);
+			CHECK_EQ(counter(p->n[0], FRNIC_COUNTER_TIMEOUTS), 1);
+		}
+		pair_free(p);
+	}
+}
+
+/* Memory and WQEs are read again for a retransmission: gone or changed meanwhile, the QP fails with the reason, nothing else does. */
+static void changed_in_flight(void)
+{
+	for (unsigned int k = 0; k < 3; k++) {
+		struct pair *p = pair_new(FRNIC_QP_TYPE_RC, NULL, NULL);
+		struct test_mr *mr = mr_create(p->n[0], 5000, 0);
+		struct frnic_sge s = sge_of(mr, 0, 5000);
+		uint32_t *wqe = host_ptr(p->n[0], p->qp[0]->sq);
+		struct frnic_cqe c;
+
+		pair_fault(p, 0, 1, match_response, 0, ~0u, WIRE_DROP);
+		post_rdma(p->qp[0], FRNIC_WQE_OP_WRITE, 0, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+		s = sge_of(p->mr[0], 0, 10);
+		post_rdma(p->qp[0], FRNIC_WQE_OP_WRITE, 0, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+		sim_run(p->sim, MS);
+		if (k == 0)
+			mr_destroy(mr);
+		else if (k == 1)
+			wqe[1] ^= 0x100; /* index */
+		else
+			wqe[2] = wqe[10] = 4000; /* length, consistently */
+		want_cqe(p->scq[0], &c, k ? FRNIC_CQE_STATUS_LOC_QP_OP_ERR : FRNIC_CQE_STATUS_LOC_PROT_ERR, FRNIC_WQE_OP_WRITE);
+		CHECK_EQ(c.vendor_err, k ? FRNIC_VENDOR_ERR_BAD_WQE_INDEX : FRNIC_VENDOR_ERR_LKEY_INVALID);
+		want_cqe(p->scq[0], &c, FRNIC_CQE_STATUS_WR_FLUSH_ERR, FRNIC_WQE_OP_WRITE);
+		pair_free(p);
+	}
+}
+
+/* An SRQ entry in use by half a message is flushed with its QP, then LAST_WQE; the SRQ's other entries stay. */
+static void srq_flush(void)
+{
+	struct pair *p = pair_new(0xff, NULL, NULL);
+	struct test_srq *srq = srq_create(p->n[1], 6, 6);
+	struct frnic_sge s = sge_of(p->mr[0], 0, 5000), r = sge_of(p->mr[1], 0, 5000);
+	struct frnic_cqe c;
+
+	p->qp[0] = qp_create(p->n[0], FRNIC_QP_TYPE_RC, p->scq[0], p->rcq[0], NULL, NULL);
+	p->qp[1] = qp_create(p->n[1], FRNIC_QP_TYPE_RC, p->scq[1], p->rcq[1], srq, NULL);
+	for (int i = 0; i < 2; i++)
+		qp_connect(p->qp[i], p->qp[!i], &p->attr);
+	srq_post(srq, 40, &r, 1);
+	srq_post(srq, 41, &r, 1);
+	pair_fault(p, 0, 0, match_data, 3, ~0u, WIRE_DROP);
+	post_rdma(p->qp[0], FRNIC_WQE_OP_SEND, 0, &s, 1, 0, 0, 0);
+	sim_run(p->sim, MS);
+	CHECK_EQ(qp_set_state(p->qp[1], FRNIC_QP_STATE_ERR), FRNIC_STATUS_SUCCESS);
+	want_cqe(p->rcq[1], &c, FRNIC_CQE_STATUS_WR_FLUSH_ERR, FRNIC_CQE_OP_RECV);
+	CHECK_EQ(FRNIC_GET(FRNIC_CQE_W1_WQE_INDEX, c.w1), 40);
+	sim_run(p->sim, MS);
+	CHECK(saw_qp_event(p->qp[1], FRNIC_QP_EVENT_LAST_WQE));
+	no_cqe(p->rcq[1]);
+	/* The peer is told nothing and gives up in its own time. */
+	pair_clear(p);
+	want_cqe(p->scq[0], &c, FRNIC_CQE_STATUS_RETRY_EXC_ERR, FRNIC_WQE_OP_SEND);
+	CHECK(counter(p->n[1], FRNIC_COUNTER_RX_BAD_STATE) > 0);
+	pair_free(p);
+}
+
+/* SQD with nothing to drain tells so at once. */
+static void sqd_idle(void)
+{
+	struct pair *p = pair_new(FRNIC_QP_TYPE_RC, NULL, NULL);
+	union cmd_image r;
+
+	cmd_init(&r, FRNIC_CMD_OP_MODIFY_QP, p->qp[0]->qpn);
+	r.qp.attr_mask = FRNIC_ATTR_STATE | FRNIC_ATTR_EN_SQD_ASYNC;
+	r.qp.rq = FRNIC_QP_STATE_SQD << 24;
+	CHECK_EQ(cmd_regs(p->n[0], &r, NULL), FRNIC_STATUS_SUCCESS);
+	sim_run(p->sim, MS);
+	CHECK(saw_qp_event(p->qp[0], FRNIC_QP_EVENT_SQ_DRAINED));
+	qp_query(p->qp[0], &r);
+	CHECK_EQ(FRNIC_GET(FRNIC_CMD_QP_LIVE0_SQ_DRAINING, r.qp.live0), 0);
+	pair_free(p);
+}
+
+/* Packets to a QP that was destroyed, or to its number's next owner, harm nobody. */
+static void stale_qpn(void)
+{
+	struct qp_attr a = qp_attr_default();
+	struct pair *p;
+	struct frnic_sge s;
+	struct frnic_cqe c;
+	struct qp_options opt = { 0 };
+	uint8_t before[64];
+
+	a.timeout = 8;
+	a.retry_cnt = 2;
+	p = pair_new(FRNIC_QP_TYPE_RC, &a, NULL);
+	s = sge_of(p->mr[0], 0, 64);
+	opt.qpn = p->qp[1]->qpn;
+	qp_destroy(p->qp[1]);
+	memcpy(before, mem_of(p->mr[1], 0), 64);
+	memset(mem_of(p->mr[0], 0), 0xab, 64);
+	post_rdma(p->qp[0], FRNIC_WQE_OP_WRITE, 0, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	sim_run(p->sim, 1500000);
+	CHECK_EQ(counter(p->n[1], FRNIC_COUNTER_RX_UNKNOWN_QP), 2);
+	/* The same number again, but another service. */
+	qp_connect(qp_create(p->n[1], FRNIC_QP_TYPE_UD, p->scq[1], p->rcq[1], NULL, &opt), NULL, &a);
+	want_cqe(p->scq[0], &c, FRNIC_CQE_STATUS_RETRY_EXC_ERR, FRNIC_WQE_OP_WRITE);
+	CHECK_EQ(counter(p->n[1], FRNIC_COUNTER_RX_UNKNOWN_QP), 3);
+	CHECK(!memcmp(before, mem_of(p->mr[1], 0), 64));
+	pair_free(p);
+}
+
+/* Seventeen SGEs do not exist; sixteen of one byte, scattered at the other end over a receive of sixteen. */
+static void sixteen_sges(void)
+{
+	struct qp_options opt = { .log_rq_stride = 9 };
+	struct pair *p = pair_new(FRNIC_QP_TYPE_RC, NULL, &opt);
+	struct frnic_sge s[16], r[16];
+	struct frnic_cqe c;
+
+	fill(mem_of(p->mr[0], 0), 40000, 3);
+	for (unsigned int i = 0; i < 16; i++) {
+		s[i] = sge_of(p->mr[0], i * 2000 + 1, 1 + i * 97 % 700);
+		r[i] = sge_of(p->mr[1], (15 - i) * 2000, i == 7 ? 0 : 500);
+	}
+	post_recv(p->qp[1], 1, r, 16);
+	post_rdma(p->qp[0], FRNIC_WQE_OP_SEND, FRNIC_WQE_FLAG_SIGNALED, s, 16, 0, 0, 0);
+	want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_SEND);
+	if (want_cqe(p->rcq[1], &c, 0, FRNIC_CQE_OP_RECV)) {
+		uint8_t a[16 * 700], b[16 * 700];
+		uint32_t na = 0, nb = 0, total = c.byte_count;
+
+		for (unsigned int i = 0; i < 16; i++) {
+			memcpy(a + na, mem_of(p->mr[0], i * 2000 + 1), s[i].length);
+			na += s[i].length;
+			memcpy(b + nb, mem_of(p->mr[1], (15 - i) * 2000), r[i].length);
+			nb += r[i].length;
+		}
+		CHECK_EQ(total, na);
+		CHECK(nb >= na && !memcmp(a, b, na));
+	}
+	pair_free(p);
+}
+
 int main(void)
 {
 	test_run("R5.2 R5.3 R4.5 RC, all operations and sizes, MTU 256", rc_256);
@@ -968,5 +1198,11 @@ int main(void)
 	test_run("R3.7 SRQ of two QPs, LAST_WQE", srq);
 	test_run("R1.4 packet buffer pool runs out", buffer_pool);
 	test_run("R5.3 loopback, to another QP and to itself", loopback);
+	test_run("R5.1 RC and UC over IPv6 on a VLAN", ipv6_vlan);
+	test_run("R1.7 R7.3 WQE or memory gone before a retransmission", changed_in_flight);
+	test_run("R3.6 SRQ entry of half a message is flushed", srq_flush);
+	test_run("R2.2 SQD of an idle QP", sqd_idle);
+	test_run("R2.6 R7.3 packets to a destroyed QP", stale_qpn);
+	test_run("R5.2 sixteen SGEs at both ends", sixteen_sges);
 	return test_summary();
 }
