@@ -489,11 +489,16 @@ static void test_mw(void)
 	CHECK(!post(&q, &wr) && mw2->rkey == 0x4201);
 	ctrl(w, &q, 0x12, 1, 0, 1, 0, 0);
 	CHECK(!memcmp(q.sq + 64, w, 64));
+	wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_MW_BIND;
+	CHECK(post(&q, &wr) == EINVAL);
+	wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	CHECK(!post(&q, &wr) && get32(q.sq + 128, 0x1c) == 3);
+	mw2->rkey = 0x4201;
 	/* unbind: length 0, no region */
 	wr.bind_mw.rkey = 0x4202;
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){};
 	CHECK(!post(&q, &wr));
-	CHECK(get32(q.sq + 128, 0x28) == 0x4201 && get32(q.sq + 128, 0x2c) == 0x4202 && !get32(q.sq + 128, 0x20));
+	CHECK(get32(q.sq + 192, 0x28) == 0x4201 && get32(q.sq + 192, 0x2c) == 0x4202 && !get32(q.sq + 192, 0x20));
 	wr.bind_mw.mw = mw1;
 	CHECK(post(&q, &wr) == EINVAL);
 	CHECK(!fake.ops.dealloc_mw(mw1) && !fake.ops.dealloc_mw(mw2));
