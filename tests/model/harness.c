@@ -2,6 +2,7 @@
 /* The harness's code; harness.h says what it is. */
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "harness.h"
 
@@ -211,7 +212,10 @@ struct sim *sim_new(int nodes, const char *const *options)
 
 		n->sim = sim;
 		n->id = i;
-		n->mem = calloc(1, NODE_MEM_SIZE);
+		/* Not calloc(): with a sanitizer that costs more than many a test. */
+		n->mem = mmap(NULL, NODE_MEM_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (n->mem == MAP_FAILED)
+			abort();
 		n->brk = NODE_MEM_BASE;
 		memcpy(n->mac, (uint8_t[6]){2, 0, 0, 0, 0, i + 1}, 6);
 		memcpy(cfg.mac, n->mac, 6);
@@ -247,7 +251,7 @@ void sim_free(struct sim *sim)
 			free(n->kept);
 			n->kept = next;
 		}
-		free(n->mem);
+		munmap(n->mem, NODE_MEM_SIZE);
 		free(n);
 	}
 	while (sim->frames) {
