@@ -140,7 +140,8 @@ void qp_sqe(struct frnic_backend *be, struct qp *qp)
 
 void qp_comm_est(struct frnic_backend *be, struct qp *qp)
 {
-	if (qp->comm_est)
+	/* In RTR only: software that has moved on to RTS needs not be told. */
+	if (qp->comm_est || qp->state != FRNIC_QP_STATE_RTR)
 		return;
 	qp->comm_est = true;
 	qp_event(be, qp, FRNIC_QP_EVENT_COMM_EST);
