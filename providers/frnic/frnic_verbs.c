@@ -475,14 +475,8 @@ int frnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	frnic_cq_adopt(cq, mem.addr, log_size, resp.held);
 	cq->dbrec = mem.addr + dbrec_off;
 	/* A pending request named an index of the old ring. */
-	if (cq->armed) {
-		uint64_t db = cq->db;
-
-		if (cq->armed_solicited)
-			db |= (uint64_t)FRNIC_DB_FLAG_SOLICITED << 56;
-		udma_to_device_barrier();
-		mmio_write64_le(ctx->db, htole64(db));
-	}
+	if (cq->armed)
+		frnic_cq_arm(cq, cq->seen);
 	frnic_unlock(&cq->lock);
 	frnic_buf_free(&cq->mem);
 	cq->mem = mem;

@@ -995,11 +995,21 @@ static void frnic_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 int frnic_set_wr_ops(struct frnic_qp *qp, uint64_t send_ops)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
+	const uint32_t mask = VERBS_QP_EX;
 	uint64_t has = qp->ops_type == FRNIC_T_RC ? FRNIC_OPS_RC :
 		       qp->ops_type == FRNIC_T_UC ? FRNIC_OPS_UC : FRNIC_OPS_UD;
 
 	if (send_ops & ~has)
 		return EOPNOTSUPP;
+
+	/*
+	 * libibverbs 44 has the same private ABI but no wr_flush; there
+	 * verbs_qp.comp_mask, which says that this is a QP of the extended
+	 * kind, stands in its place. Nobody calls what send_ops lacks.
+	 */
+	static_assert(offsetof(struct verbs_qp, comp_mask) ==
+		      offsetofend(struct ibv_qp_ex, wr_flush), "layout");
+	memcpy(&ex->wr_flush, &mask, sizeof(mask));
 
 	ex->wr_start = frnic_wr_start;
 	ex->wr_complete = frnic_wr_complete;
