@@ -72,6 +72,15 @@ barrier() {
 put() { echo "$2" > $SHARE/v.$1; }
 get() { cat $SHARE/v.$1; }
 
+# qmp JSON: a command to this guest's own QEMU, as {"execute": "device_del", "arguments": {"id": "frnic0"}}. Prints the reply; fails on an error.
+qmp() {
+	local file=$SHARE/$NODE.qmp.$EPOCHREALTIME reply
+	echo "$1" > $file.tmp; mv $file.tmp $file.req
+	wait_for 15 test -e $file.reply || { echo "no reply to QMP command"; return 1; }
+	reply=$(< $file.reply); echo "$reply"
+	case $reply in *'"error"'*) return 1;; esac
+}
+
 # Is something listening? tcp:PORT, udp:PORT, cm:PORT (rdma_cm), none.
 listening() {
 	case $1 in
