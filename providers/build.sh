@@ -33,4 +33,4 @@ if [ ! -e $src/build/build.ninja ]; then
 		-DPYTHON_EXECUTABLE=/usr/bin/python3 ..) >> "$log" 2>&1
 fi
 [ -e $src/build/lib/libfrnic-rdmav34.so ] || echo "rdma-core: build (about a minute)"
-nice -n 5 ninja -C $src/build >> "$log" 2>&1
+timeout 1500 nice -n 5 ninja -C $src/build >> "$log" 2>&1

@@ -19,10 +19,10 @@ fi
 
 # The overlay: only changed files are copied, so that ninja rebuilds no more than needed.
 over=$src/hw/net/frnic
-mkdir -p $over $src/include/hw/net/frnic
+mkdir -p $over
 for f in qemu-model/device/* qemu-model/include/*.h; do
 	[ -e "$f" ] || continue
-	cmp -s "$f" $over/"$(basename "$f")" || { cp "$f" $over/; changed=1; }
+	cmp -s "$f" $over/"$(basename "$f")" || cp "$f" $over/
 done
 if [ -e $over/meson.build ]; then
 	grep -q frnic $src/hw/net/meson.build || echo "subdir('frnic')" >> $src/hw/net/meson.build
@@ -41,4 +41,4 @@ if [ ! -e $out/build.ninja ]; then
 		--enable-virtfs --enable-attr --enable-cap-ng --enable-slirp --disable-docs --disable-werror --disable-install-blobs) >> "$log" 2>&1
 fi
 [ -e $out/qemu-system-x86_64 ] || echo "qemu: build (about four minutes)"
-nice -n 5 ninja -C $out qemu-system-x86_64 >> "$log" 2>&1
+timeout 1500 nice -n 5 ninja -C $out qemu-system-x86_64 >> "$log" 2>&1

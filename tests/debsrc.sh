@@ -11,6 +11,6 @@ mirror=$(sed -n 's/^URIs: *\([^ ]*\/debian\)\/*$/\1/p; s/^deb  *\(\[[^]]*\] *\)\
 [ -n "$mirror" ] || { echo "no Debian mirror in the apt sources" >&2; exit 1; }
 echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" > "$state/sources.list"
 opts="-q -o Dir::Etc::sourcelist=$state/sources.list -o Dir::Etc::sourceparts=- -o Dir::State::Lists=$state/lists"
-apt-get $opts -o APT::Get::List-Cleanup=0 update
+timeout 120 apt-get $opts -o APT::Get::List-Cleanup=0 update
 cd "$dir"
-apt-get $opts source --download-only "$@" "$package"
+timeout 600 apt-get $opts source --download-only "$@" "$package"

@@ -28,7 +28,7 @@ fi
 echo "packages: installing$missing"
 log=$(dirname "$0")/../build/log; mkdir -p "$log"; log=$log/packages.log
 export DEBIAN_FRONTEND=noninteractive
-if ! { apt-get -q update && apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing; } > "$log" 2>&1; then
+if ! { timeout 300 apt-get -q update && timeout 1200 apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends $missing; } > "$log" 2>&1; then
 	tail -n 30 "$log" >&2
 	exit 1
 fi

@@ -24,7 +24,7 @@ for k in 6.12 6.1; do
 	[ "$(cat $dir/version 2> /dev/null)" = "$version" ] && continue
 	echo "kernels: $version"
 	rm -rf $dir && mkdir -p $dir/deb
-	if ! { (cd $dir/deb && apt-get -q download "linux-image-$version") && dpkg -x $dir/deb/*.deb $dir && vmlinux $dir/boot/vmlinuz-* > $dir/vmlinux &&
+	if ! { (cd $dir/deb && timeout 300 apt-get -q download "linux-image-$version") && dpkg -x $dir/deb/*.deb $dir && vmlinux $dir/boot/vmlinuz-* > $dir/vmlinux &&
 		find $dir/lib/modules/*/kernel -name '*.ko.xz' -path '*/drivers/infiniband/*' -exec unxz {} + && depmod -b $dir "$version"; } > "$log" 2>&1; then
 		tail -n 20 "$log" >&2
 		echo "kernels: is there a newer one? apt-get update && apt-get install linux-headers-6.12-amd64 linux-headers-amd64" >&2
