@@ -40,7 +40,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the model runs on lit
 #define MODEL_LOG_EQE 16
 #define MODEL_SGES 16
 #define MODEL_INLINE 256
-#define MODEL_RD_ATOMIC 16
+#define MODEL_RD_ATOMIC 128 /* as many as Soft-RoCE: programs such as perftest ask the peer for as many as their own device has */
 #define MODEL_MSG 0x80000000u
 #define MODEL_ETH_MTU 9000
 #define MODEL_FRAME_MAX 9600 /* longest frame that any path handles */

@@ -78,7 +78,7 @@ void responder_start(struct frnic_backend *be, struct qp *qp)
 	r->msg = RESP_IDLE;
 	r->drop = r->ack = r->fatal = false;
 	r->nak = 0;
-	r->res_head = r->res_num = 0;
+	r->res_head = r->res_num = r->res_done = 0;
 }
 
 /* ---- READ and atomic resources: a ring in PSN order, oldest first ---- */
@@ -101,6 +101,8 @@ static struct resp_res *res_new(struct qp *qp)
 			return NULL;
 		r->res_head = (r->res_head + 1) % MODEL_RD_ATOMIC;
 		r->res_num--;
+		if (r->res_done)
+			r->res_done--;
 	}
 	qp->res_used = (uint8_t)(r->res_num + 1);
 	return res_at(qp, r->res_num++);
@@ -108,10 +110,23 @@ static struct resp_res *res_new(struct qp *qp)
 
 static struct resp_res *res_pending(struct qp *qp)
 {
-	for (uint32_t i = 0; i < qp->resp.res_num; i++)
-		if (res_at(qp, i)->pending)
-			return res_at(qp, i);
-	return NULL;
+	struct qp_resp *r = &qp->resp;
+
+	while (r->res_done < r->res_num && !res_at(qp, r->res_done)->pending)
+		r->res_done++;
+	return r->res_done < r->res_num ? res_at(qp, r->res_done) : NULL;
+}
+
+/* Entry i is to be answered once more. */
+static void res_again(struct frnic_backend *be, struct qp *qp, uint32_t i)
+{
+	struct resp_res *e = res_at(qp, i);
+
+	e->again = e->again || !e->pending;
+	e->pending = true;
+	if (qp->resp.res_done > i)
+		qp->resp.res_done = i;
+	qp_kick(be, qp);
 }
 
 /* ---- Answers ---- */
@@ -247,7 +262,7 @@ static void send_read_response(struct frnic_backend *be, struct qp *qp, struct r
 		if (syndrome) {
 			want_end(be, qp, syndrome, event, vendor_err);
 			qp->resp.nak_psn = roce_psn_add(e->psn, e->cur);
-			qp->resp.res_num = 0;
+			qp->resp.res_num = qp->resp.res_done = 0;
 			qp->res_used = 0;
 			return;
 		}
@@ -524,7 +539,7 @@ static void duplicate(struct frnic_backend *be, struct qp *qp, const struct roce
 {
 	uint32_t last = (qp->epsn - 1) & ROCE_PSN_MASK;
 	struct resp_res *e = NULL;
-	uint32_t pos, npsn;
+	uint32_t pos, npsn, at = 0;
 
 	COUNT(be, DUP_REQ);
 	if (pkt->flags & (ROCE_F_SEND | ROCE_F_WRITE)) {
@@ -543,18 +558,16 @@ static void duplicate(struct frnic_backend *be, struct qp *qp, const struct roce
 		want_ack(be, qp, last);
 		return;
 	}
-	for (uint32_t i = 0; i < qp->resp.res_num && !e; i++)
-		if (((pkt->psn - res_at(qp, i)->psn) & ROCE_PSN_MASK) < res_at(qp, i)->npsn)
-			e = res_at(qp, i);
+	for (; at < qp->resp.res_num && !e; at++)
+		if (((pkt->psn - res_at(qp, at)->psn) & ROCE_PSN_MASK) < res_at(qp, at)->npsn)
+			e = res_at(qp, at);
 	if (!e || e->opcode != pkt->opcode) {
 		qp->drops++;
 		return;
 	}
 	if (e->atomic) {
 		/* Memory is not touched again. */
-		e->again = e->again || !e->pending;
-		e->pending = true;
-		qp_kick(be, qp);
+		res_again(be, qp, at - 1);
 		return;
 	}
 	/* It must lie in the original: same key, the address that belongs to its PSN, no byte more. */
@@ -565,11 +578,9 @@ static void duplicate(struct frnic_backend *be, struct qp *qp, const struct roce
 		qp->drops++;
 		return;
 	}
-	e->again = e->again || !e->pending;
-	e->pending = true;
 	e->start = e->cur = pos;
 	e->end = pos + npsn;
-	qp_kick(be, qp);
+	res_again(be, qp, at - 1);
 }
 
 static void rc_rx(struct frnic_backend *be, struct qp *qp, const struct roce_pkt *pkt)

@@ -266,7 +266,7 @@ void transport_stop(struct frnic_backend *be, struct qp *qp)
 	qp->resp.nak = 0;
 	qp->resp.cnp = false;
 	qp->resp.msg = RESP_IDLE;
-	qp->resp.res_num = 0;
+	qp->resp.res_num = qp->resp.res_done = 0;
 	qp->res_used = 0;
 	qp->rd_out = 0;
 }

@@ -98,7 +98,7 @@ struct qp_resp {
 	bool cnp;
 	uint64_t cnp_time; /* not before */
 	bool last_wqe_told;
-	uint32_t res_head, res_num;
+	uint32_t res_head, res_num, res_done; /* oldest, how many, how many of the oldest are answered */
 	struct resp_res res[MODEL_RD_ATOMIC];
 	/* The receive entry in use. A dropped UC or UD message leaves it for the next. */
 	struct rqe_loaded rqe;

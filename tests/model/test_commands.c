@@ -37,7 +37,7 @@ static void test_identity(void)
 	CHECK(reg_rd(n, FRNIC_REG_CAP_RQ) >= 16384);
 	CHECK_EQ(reg_rd(n, FRNIC_REG_CAP_SGE), 16 | 16 << 8);
 	CHECK(reg_rd(n, FRNIC_REG_CAP_INLINE) >= 256);
-	CHECK_EQ(reg_rd(n, FRNIC_REG_CAP_RD), 16 | 16 << 8);
+	CHECK_EQ(reg_rd(n, FRNIC_REG_CAP_RD), 128 | 128 << 8);
 	CHECK(reg_rd(n, FRNIC_REG_CAP_GID) >= 128);
 	CHECK(reg_rd(n, FRNIC_REG_CAP_MSG) >= 1u << 31);
 	CHECK(reg_rd(n, FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_READY);
@@ -145,8 +145,8 @@ static void status_qp_create(struct test_cq *cq, struct test_srq *srq)
 	r = good, r.qp.pkey_index = 1000, refused(FRNIC_STATUS_BAD_PKEY, OFF(qp, pkey_index), &r);
 	r = good, r.qp.sgid_index = 1000, refused(FRNIC_STATUS_BAD_GID_INDEX, OFF(qp, sgid_index), &r);
 	r = good, r.qp.uar = 60000, refused(FRNIC_STATUS_BAD_UAR, OFF(qp, uar), &r);
-	r = good, r.qp.ird = 17, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ird), &r);
-	r = good, r.qp.ord = 17, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ord), &r);
+	r = good, r.qp.ird = 129, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ird), &r);
+	r = good, r.qp.ord = 129, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ord), &r);
 	r = good, r.qp.qp_flags = 4, refused(FRNIC_STATUS_BAD_RESERVED, OFF(qp, qp_flags), &r);
 	r = good, r.qp.ring_levels = 4, refused(FRNIC_STATUS_BAD_RESERVED, OFF(qp, ring_levels), &r);
 	r = good, r.qp.log_sq = 18, refused(FRNIC_STATUS_BAD_SIZE, OFF(qp, log_sq), &r);
@@ -222,7 +222,7 @@ static void status_qp_modify(struct test_cq *cq)
 	r = good, r.qp.conn = 0, refused(FRNIC_STATUS_BAD_ADDRESS, OFF(qp, conn), &r);
 	r = good, r.qp.scq = 0, refused(FRNIC_STATUS_BAD_MTU, OFF(qp, scq), &r);
 	r = good, r.qp.scq = 6u << 24, refused(FRNIC_STATUS_BAD_MTU, OFF(qp, scq), &r);
-	r = good, r.qp.ird = 17, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ird), &r);
+	r = good, r.qp.ird = 129, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ird), &r);
 	r = good, r.qp.min_rnr_timer = 32, refused(FRNIC_STATUS_BAD_TIMER, OFF(qp, min_rnr_timer), &r);
 	r = good, r.qp.attr_mask &= ~FRNIC_ATTR_AV, refused(FRNIC_STATUS_MISSING_ATTR, OFF(qp, attr_mask), &r);
 	MUST(cmd_regs(n, &good, NULL));
@@ -231,7 +231,7 @@ static void status_qp_modify(struct test_cq *cq)
 	r = good, r.qp.timeout = 32, refused(FRNIC_STATUS_BAD_TIMER, OFF(qp, timeout), &r);
 	r = good, r.qp.retry_cnt = 8, refused(FRNIC_STATUS_BAD_TIMER, OFF(qp, retry_cnt), &r);
 	r = good, r.qp.rnr_retry = 8, refused(FRNIC_STATUS_BAD_TIMER, OFF(qp, rnr_retry), &r);
-	r = good, r.qp.ord = 17, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ord), &r);
+	r = good, r.qp.ord = 129, refused(FRNIC_STATUS_BAD_RD_ATOMIC, OFF(qp, ord), &r);
 	r = good, r.qp.attr_mask |= FRNIC_ATTR_RQ_PSN, refused(FRNIC_STATUS_PSN_CONFLICT, OFF(qp, rq), &r);
 	/* R2.5, both ways in which a send queue can hold something: rung, or in the record alone. */
 	((struct frnic_qp_dbrec *)host_ptr(n, qp->dbrec))->sq_pi = 1;

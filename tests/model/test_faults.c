@@ -1033,6 +1033,32 @@ static void too_many_reads(void)
 	faulty_end(p);
 }
 
+/* 100 READs at once, the greatest depth, with losses: the ring of resources turns over and over. */
+static void deep_reads(void)
+{
+	struct qp_attr a = qp_attr_default();
+	struct pair *p;
+	struct frnic_cqe c;
+
+	a.ird = a.ord = 128;
+	p = faulty(FRNIC_QP_TYPE_RC, &a);
+	for (unsigned int round = 0; round < 5; round++) {
+		pair_fault(p, 0, 1, match_read_resp, 40 + round * 11, 7, WIRE_DROP);
+		pair_fault(p, 1, 0, match_read_req, 90, 3, WIRE_DUP);
+		fill(mem_of(p->mr[1], 0), BUF_SIZE, round);
+		for (unsigned int i = 0; i < 200; i++) {
+			struct frnic_sge s = sge_of(p->mr[0], i * 1300, 1300);
+
+			post_rdma(p->qp[0], FRNIC_WQE_OP_READ, FRNIC_WQE_FLAG_SIGNALED, &s, 1, p->mr[1]->addr + i * 1300, p->mr[1]->key, 0);
+		}
+		for (unsigned int i = 0; i < 200; i++)
+			want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_READ);
+		CHECK(!memcmp(mem_of(p->mr[0], 0), mem_of(p->mr[1], 0), 200 * 1300));
+		sim_run(p->sim, MS);
+	}
+	faulty_end(p);
+}
+
 /* ---- UC ---- */
 
 static void uc_gaps(void)
@@ -1300,6 +1326,7 @@ int main(void)
 	test_run("R7.3 R5.3 illegal sequences and lengths", illegal_sequences);
 	test_run("R7.3 R1.6 PSN window edges", psn_edges);
 	test_run("R5.3 more READs than max_dest_rd_atomic", too_many_reads);
+	test_run("R7.3 R5.3 many READs under way, losses", deep_reads);
 	test_run("R7.3 R5.3 UC gaps, silent drops", uc_gaps);
 	test_run("R5.1 ECN marks and CNP", ecn);
 	test_run("R1.9 hot reset under traffic", hot_reset);
