@@ -97,11 +97,11 @@ static int commands(volatile uint32_t *regs, unsigned long n)
 	for (unsigned long i = 0; i < n; i++) {
 		uint32_t ctrl = rnd();
 
-		/* Every word random: no number that exists is hit in practice. NOP is the one command that cannot be wrong. */
+		/* Random words, but object numbers from 2^23 up and an impossible type: no such command can be right. NOP always is. */
 		if (FRNIC_GET(FRNIC_REG_QP_CTRL_OPCODE, ctrl) == FRNIC_CMD_OP_NOP)
 			ctrl |= 0xff000000u;
 		for (uint32_t off = 4; off < FRNIC_CMD_IMAGE_SIZE; off += 4)
-			regs[off / 4] = rnd() | (off == 0x20 ? 0x800000 : 0);
+			regs[off / 4] = rnd() | (off == 0x20 ? 0x800000 : off == 0x24 ? 0x80000000u : 0);
 		regs[0] = ctrl;
 		struct timespec t0, t1;
 

@@ -5,8 +5,9 @@
 B=$(dirname "$0")/../../build/tests
 N=${HOSTILE_N:-100000} SEED=${HOSTILE_SEED:-20240607}
 export PEER PEER_MAC
-ping -c 1 -W 5 "$([ "$NODE" = server ] && echo $C || echo $S)" > /dev/null
+ping_peer() { ping -c 1 -W 1 "$PEER" > /dev/null; }
 if [ "$NODE" = server ]; then PEER=$C; else PEER=$S; fi
+wait_for 15 ping_peer
 PEER_MAC=$(ip neigh show "$PEER" dev "$ND" | sed -n 's/.*lladdr \([0-9a-f:]*\).*/\1/p')
 echo "seed $SEED, peer $PEER at $PEER_MAC"
 
