@@ -256,6 +256,22 @@ static void test_checksums(void)
 		if (CHECK(rx_poll(&pb, &c, &data)))
 			CHECK(!(c.w3 & FRNIC_ETH_RX_FLAG_L4_OK));
 	}
+	/* A checksum that comes out as 0 is sent as all ones: 0 would mean none (RFC 768). */
+	{
+		uint16_t st, off, rest;
+		uint32_t len = packet(f, false, false, 17, 80, 64, &st, &off);
+
+		put16(f + st + 8, 0);
+		rest = fold(sum(f + st, len - st)); /* pseudo-header's sum included */
+		put16(f + st + 8, 0xffff - rest);
+		rx_post(&pb, 1, BUF);
+		tx_put(&pa, f, len, 2000, FRNIC_ETH_TX_FLAG_CSUM, st, off);
+		tx_ring(&pa);
+		if (CHECK(rx_poll(&pb, &c, &data))) {
+			CHECK_EQ(data[st + off] << 8 | data[st + off + 1], 0xffff);
+			CHECK(c.w3 & FRNIC_ETH_RX_FLAG_L4_OK);
+		}
+	}
 	/* A zero UDP checksum means none: not claimed to be right. IP header broken: not claimed either. */
 	{
 		uint16_t st, off;
@@ -384,6 +400,16 @@ static void test_limits(void)
 	CHECK(rx_poll(&pb, &c, &data));
 	CHECK_EQ(c.len, 0);
 	CHECK(c.w3 & FRNIC_ETH_RX_FLAG_TRUNC);
+
+	/* Doorbells beyond the ring or backwards: refused, the queue as it was. */
+	i = reg_rd(nb, FRNIC_REG_DB_BAD);
+	doorbell(nb, 0, FRNIC_DB_TYPE_ETH_RX, 0, pb.rx_ci + (1 << LOG_RX) + 1, 0);
+	doorbell(nb, 0, FRNIC_DB_TYPE_ETH_TX, 0, (1 << LOG_TX) + 1, 0);
+	doorbell(nb, 0, FRNIC_DB_TYPE_ETH_TX, 0, FRNIC_INDEX_MASK, 0);
+	doorbell(nb, 0, FRNIC_DB_TYPE_ETH_TX, 1, 0, 0);
+	CHECK_EQ(reg_rd(nb, FRNIC_REG_DB_BAD), i + 4);
+	nb->ops->eth_rx(nb->be, f, 100);
+	CHECK_EQ(counter(nb, FRNIC_COUNTER_ETH_RX_NOBUF), 2);
 
 	/* Bad transmit descriptors: counted, dropped, the queue goes on. */
 	tx_put(&pa, f, 13, 13, 0, 0, 0);

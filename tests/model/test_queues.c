@@ -733,6 +733,58 @@ static void test_push(void)
 	stop();
 }
 
+/* What points at a QP goes with it: a half-arrived burst, a type 2 window (R2.6). */
+static void test_destroy_ends_all(void)
+{
+	struct test_cq *cq;
+	struct test_qp *qp;
+	struct test_mr *mr;
+	_Alignas(8) struct frnic_wqe_bind bind = {0};
+	struct frnic_wqe_ctrl ctrl = {.w0 = FRNIC_WQE_OP_BIND_MW << 24, .w1 = FRNIC_WQE_FLAG_SIGNALED << 24};
+	struct frnic_cqe c;
+	union cmd_image r;
+	uint8_t more[64] = {0};
+	const uint32_t mw = 0x4321aa;
+	uint64_t push = FRNIC_UAR_STRIDE + FRNIC_UAR_PUSH_OFF;
+
+	start(NULL);
+	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
+	mr = mr_create(n, 4096, FRNIC_ACCESS_LOCAL_WRITE | FRNIC_ACCESS_MW_BIND);
+	cmd_init(&r, FRNIC_CMD_OP_CREATE_MR, mw);
+	r.mr.pd = n->pd | FRNIC_MR_TYPE_MW2 << 24;
+	MUST(cmd_regs(n, &r, NULL));
+	qp = self_qp(cq, cq, NULL, NULL);
+	memcpy(bind.ctrl, &ctrl, sizeof(ctrl));
+	bind.addr = mr->addr;
+	bind.lkey = mr->key;
+	bind.attr = FRNIC_ACCESS_REMOTE_READ;
+	bind.length = 100;
+	bind.mw_key = mw;
+	bind.new_key = mw + 1;
+	sq_put(qp, &bind, 1);
+	sq_ring(qp);
+	CHECK(cq_wait(cq, &c, MS));
+	CHECK_EQ(cqe_status(&c), FRNIC_CQE_STATUS_SUCCESS);
+	MUST(cmd_simple(n, FRNIC_CMD_OP_QUERY_MR, mw + 1, &r));
+	CHECK_EQ(r.mr.live0, qp->qpn | FRNIC_CMD_MR_LIVE0_BOUND);
+	CHECK_EQ(r.mr.parent_key, mr->key);
+	CHECK_EQ(cmd_simple(n, FRNIC_CMD_OP_DESTROY_MR, mr->key, NULL), FRNIC_STATUS_BUSY);
+	/* Two units announced, one arrives. */
+	memset(&bind, 0, sizeof(bind));
+	sq_put(qp, &bind, 1);
+	((struct frnic_wqe_ctrl *)host_ptr(n, qp->sq + 64))->w1 |= 3u << 28;
+	n->ops->bar_write(n->be, FRNIC_BAR_DB, push, host_ptr(n, qp->sq + 64), 64);
+	qp_destroy(qp);
+	n->ops->bar_write(n->be, FRNIC_BAR_DB, push + 64, more, 64);
+	n->ops->bar_write(n->be, FRNIC_BAR_DB, push + 128, more, 64);
+	sim_run(sim, MS);
+	MUST(cmd_simple(n, FRNIC_CMD_OP_QUERY_MR, mw + 1, &r));
+	CHECK_EQ(r.mr.live0, 0);
+	CHECK_EQ(r.mr.state, FRNIC_MR_STATE_FREE);
+	mr_destroy(mr);
+	stop();
+}
+
 /* ---- Rings and regions by page list (R1.7, R1.8) ---- */
 /* Memory in scattered pages: list[i] is page i's address. Neighbours are never contiguous. */
 static uint64_t scattered(unsigned int pages, unsigned int shift)
@@ -787,7 +839,7 @@ static void test_page_lists(void)
 	struct test_qp *qp;
 	union cmd_image r;
 	uint64_t src, dst, sqlist, rqlist;
-	const uint64_t src_iova = 0x7000000123ull, dst_iova = 0xffff800000000ff0ull, len = 1200000;
+	const uint64_t src_iova = 0x7000000123ull, dst_iova = 0xffff800000000ff0ull, len = 2800000;
 	struct qp_attr attr = qp_attr_default();
 	uint32_t lkey, rkey;
 	struct frnic_cqe c;
@@ -813,7 +865,7 @@ static void test_page_lists(void)
 	qp_connect(qp, qp, &attr);
 
 	src = scattered(700, 12);
-	dst = scattered(80, 14);
+	dst = scattered(180, 14);
 	lkey = paged_mr(src, 2, 12, src_iova, len, 0x501234);
 	rkey = paged_mr(dst, 1, 14, dst_iova, len, 0x700199);
 	for (i = 0; i < len; i++)
@@ -847,7 +899,7 @@ static void test_page_lists(void)
 	/* Invalidation is entry-wise: a new registration under the same index sees its own pages, not cached ones (R1.8). */
 	cmd_init(&r, FRNIC_CMD_OP_DESTROY_MR, rkey);
 	MUST(cmd_regs(n, &r, NULL));
-	dst = scattered(80, 14);
+	dst = scattered(180, 14);
 	rkey = paged_mr(dst, 1, 14, dst_iova, len, 0x700199);
 	{
 		struct frnic_sge s = {.addr = src_iova, .length = 1000, .lkey = lkey};
@@ -1075,6 +1127,7 @@ int main(void)
 	test_run("R3.2 doorbells: refusals and log", test_doorbells);
 	test_run("R3.1 several WQEs under one doorbell", test_one_doorbell);
 	test_run("R5.4 push area", test_push);
+	test_run("R2.6 a destroyed QP leaves nothing that points at it", test_destroy_ends_all);
 	test_run("R1.7 R1.8 rings and regions by page list", test_page_lists);
 	test_run("R1.4 packet buffers are taken late and given back", test_buffers);
 	test_run("R1.9 hot reset under traffic", test_hot_reset);
