@@ -2,13 +2,13 @@
 /* BAR0: reads and writes of registers, by address. What a write starts is elsewhere (cmd.c, model.c). */
 #include "frnic_model.h"
 
-static uint32_t features(const struct frnic_backend *be)
+static uint32_t features(void)
 {
-	(void)be;
 	return FRNIC_REG_FEATURES_RC | FRNIC_REG_FEATURES_UC | FRNIC_REG_FEATURES_UD | FRNIC_REG_FEATURES_SRQ | FRNIC_REG_FEATURES_ATOMIC |
 	       FRNIC_REG_FEATURES_REG_MR | FRNIC_REG_FEATURES_MW | FRNIC_REG_FEATURES_PUSH | FRNIC_REG_FEATURES_VLAN |
 	       FRNIC_REG_FEATURES_IPV6 | FRNIC_REG_FEATURES_RESIZE_CQ | FRNIC_REG_FEATURES_ETH | FRNIC_REG_FEATURES_MCAST |
-	       FRNIC_REG_FEATURES_TRIGGER | FRNIC_REG_FEATURES_LOOPBACK | FRNIC_REG_FEATURES_MIRROR | FRNIC_REG_FEATURES_READ;
+	       FRNIC_REG_FEATURES_TRIGGER | FRNIC_REG_FEATURES_LOOPBACK | FRNIC_REG_FEATURES_MIRROR | FRNIC_REG_FEATURES_READ |
+	       FRNIC_REG_FEATURES_CNP;
 }
 
 static uint32_t mac_word(const uint8_t *mac, unsigned int from, unsigned int n)
@@ -74,7 +74,7 @@ uint32_t regs_read(struct frnic_backend *be, uint32_t off)
 	case FRNIC_REG_BUILD:
 		return FRNIC_SET(FRNIC_REG_BUILD_KIND, 0) | FRNIC_SET(FRNIC_REG_BUILD_REVISION, 1);
 	case FRNIC_REG_FEATURES:
-		return features(be);
+		return features();
 	case FRNIC_REG_CAP_QP:
 		return be->num_qps;
 	case FRNIC_REG_CAP_CQ:
