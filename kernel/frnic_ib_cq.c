@@ -564,6 +564,19 @@ static int frnic_poll_flush(struct frnic_cq *cq, int num, struct ib_wc *wc)
 	return n;
 }
 
+static bool frnic_has_flush(struct frnic_cq *cq)
+{
+	struct frnic_qp *qp;
+
+	list_for_each_entry(qp, &cq->send_qps, send_entry)
+		if (READ_ONCE(qp->sq.head) != qp->sq.tail)
+			return true;
+	list_for_each_entry(qp, &cq->recv_qps, recv_entry)
+		if (READ_ONCE(qp->rq.head) != qp->rq.tail)
+			return true;
+	return false;
+}
+
 int frnic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct frnic_dev *fdev = to_fdev(ibcq->device);
@@ -634,7 +647,8 @@ int frnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	spin_lock_irqsave(&cq->lock, irqflags);
 	frnic_ring_db(fdev, cq->obj.num, FRNIC_DB_TYPE_CQ_ARM, cq->ci, db_flags);
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
-		missed = frnic_cqe_at(cq, cq->ci) || !frnic_alive(fdev);
+		missed = frnic_cqe_at(cq, cq->ci) ||
+			 (!frnic_alive(fdev) && frnic_has_flush(cq));
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;
 }

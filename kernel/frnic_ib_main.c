@@ -98,7 +98,7 @@ static int frnic_query_device(struct ib_device *ibdev,
 		attr->max_mw = caps->mrs / 2;
 	}
 	if (frnic_has(fdev, FRNIC_REG_FEATURES_SRQ)) {
-		attr->max_srq = caps->srqs - 1;
+		attr->max_srq = caps->srqs - fdev->srqs.first;
 		attr->max_srq_wr = caps->max_rq_entries;
 		attr->max_srq_sge = caps->max_recv_sge;
 	}
@@ -500,10 +500,11 @@ static void frnic_flush_work(struct work_struct *work)
 	spin_unlock_irqrestore(&fib->kcq_lock, flags);
 }
 
+/* Not on the core's queue: it may be the one that waits for the flush. */
 void frnic_wake_flush(struct frnic_dev *fdev)
 {
 	if (fdev->ib)
-		queue_work(fdev->wq, &fdev->ib->flush_work);
+		schedule_work(&fdev->ib->flush_work);
 }
 
 static void frnic_update_port(struct frnic_ib_dev *fib)
