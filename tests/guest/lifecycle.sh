@@ -16,6 +16,12 @@ check() { # NAME STATUS
 	verdict "$1" "$2"
 }
 
+ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
+settled() { [ "$(state)" = "$START" ]; }
+
+FRESH=$(state)
+# QP 1 takes its packet buffer at its first traffic and keeps it (R1.4): the start is after that.
+step "rping" 40 cm:7174 "rping -s -V -C 5 -a $S -p 7174" "rping -c -V -C 5 -a $S -p 7174"
 START=$(state); echo "start: $START"
 
 # 1. Kill one end, then the other, at random moments of a transfer.
@@ -34,13 +40,12 @@ for i in 1 2 3 4 5 6; do
 	sleep 1.$((RANDOM % 10))
 	[ $victim = $NODE ] && kill -KILL $pid
 	barrier killed
-	# The end that lost its peer must notice by itself, or be ended by its user.
-	timeout 8 tail --pid=$pid -f /dev/null || kill -TERM $pid 2> /dev/null
+	# The end that lost its peer notices by itself, or its user ends it.
+	wait_for 8 ended $pid || kill -KILL $pid 2> /dev/null
 	wait $pid 2> /dev/null
-	settled=1
-	for k in $(seq 100); do [ "$(state)" = "$START" ] && { settled=0; break; }; sleep 0.1; done
-	check "R2.6 R2.7 $tool killed on the $victim, round $i" $settled
-	[ $settled = 0 ] || { echo "    $START"; echo "    $(state)"; rdma resource show qp; rdma resource show cm_id; }
+	wait_for 20 settled
+	check "R2.6 R2.7 $tool killed on the $victim, round $i" $?
+	settled || { echo "    $START"; echo "    $(state)"; rdma resource show qp; rdma resource show cm_id; }
 	barrier next
 done
 
@@ -49,7 +54,8 @@ for i in 1 2 3; do
 	reload; check "rmmod and insmod $i" $?
 	barrier reloaded
 done
-[ "$(state)" = "$START" ]; check "R2.7 free counts after reload" $?
+[ "$(state)" = "$FRESH" ]; check "R2.7 free counts after reload" $?
+barrier fresh
 step "rping after reload" 40 cm:7174 "rping -s -V -C 20 -a $S -p 7174" "rping -c -V -C 20 -a $S -p 7174"
 step "data check after reload" 200 tcp:18601 "$B/datacheck $DEV" "$B/datacheck $DEV $S"
 steps_end
