@@ -27,7 +27,7 @@ module formal_axis_reg (
     );
 
     // Registers inside, named so that flatten joins them (Yosys has no hierarchical references).
-    (* hierconn *) wire \dut.skid_valid_reg ;
+    (* hierconn, init = 1'b0 *) wire \dut.skid_valid_reg ;
     (* hierconn *) wire [10:0] \dut.skid_reg ;
     wire skid_valid = \dut.skid_valid_reg ;
     wire [10:0] skid = \dut.skid_reg ;

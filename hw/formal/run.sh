@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Proves formal/<name>.v: bounded from reset, k-induction where the file says "k-induction", and all covers reachable.
-# Depths stand in the file's first comment as "bmc N", "k N", "cover N". Usage: run.sh <out> <name>...
+# Proves formal/<name>.v with Yosys. One clock: yosys-smtbmc with z3, bounded from reset, then k-induction, then all covers reachable; the
+# depths stand in a line "// depth: bmc N k N cover N". Free clocks (gclk): ABC's PDR from reset without bound, and its bounded search for
+# the COVER property that must be reachable. Usage: run.sh <out> <name>...
 
 here=$(cd "$(dirname "$0")" && pwd); out=$1; shift
 mkdir -p "$out"
@@ -12,24 +13,36 @@ depth() { # file, word, default
 	sed -n "s|^// depth:.*\b$2 \([0-9]*\).*|\1|p" "$1" | head -n 1 | grep . || echo "$3"
 }
 
+model() { # name, clock pass, final commands, macros
+	yosys -q -l "$out/$1.yosys.log" -p "read_verilog -formal $4 -I$here/../rtl $here/$1.v; hierarchy -libdir $here/../rtl -top $1;
+		proc; opt -fast; memory; memory_map; flatten; opt_clean; $2; opt -fast; dffunmap; check -assert; $3"
+}
+
+prove_smt() { # name
+	local f=$here/$1.v
+	model "$1" async2sync "write_smt2 -wires $out/$1.smt2" || return
+	timeout 600 yosys-smtbmc -s z3 --noprogress -t "$(depth "$f" bmc 20)" --dump-vcd "$out/$1.vcd" "$out/$1.smt2" || return
+	timeout 600 yosys-smtbmc -s z3 --noprogress -i -t "$(depth "$f" k 6)" --dump-vcd "$out/$1-induct.vcd" "$out/$1.smt2" || return
+	! grep -q 'cover (' "$f" || timeout 600 yosys-smtbmc -s z3 --noprogress -c -t "$(depth "$f" cover 20)" "$out/$1.smt2"
+}
+
+prove_pdr() { # name
+	model "$1" clk2fflogic "setundef -undriven -anyseq; techmap; opt -fast; dffunmap; aigmap; write_aiger -zinit $out/$1.aig" || return
+	timeout 900 berkeley-abc -q "read_aiger $out/$1.aig; fold; strash; pdr -T 800" | tee "$out/$1.abc"
+	grep -q '^Property proved' "$out/$1.abc" || return
+	model "$1" clk2fflogic "setundef -undriven -anyseq; techmap; opt -fast; dffunmap; aigmap; write_aiger -zinit $out/$1-cover.aig" -DCOVER || return
+	timeout 900 berkeley-abc -q "read_aiger $out/$1-cover.aig; fold; strash; bmc3 -F 120 -T 600" | tee "$out/$1-cover.abc"
+	grep -q 'was asserted in frame' "$out/$1-cover.abc"
+}
+
 for p in "$@"; do
-	f=$here/$p.v; log=$out/$p.log; : > "$log"
-	multi=; grep -q gclk "$f" && multi='clk2fflogic;'
-	if ! yosys -q -l "$log" -p "read_verilog -formal -I$here/../rtl $f; hierarchy -libdir $here/../rtl -top $p; proc; opt -fast; memory; memory_map; flatten; opt_clean; $multi async2sync; opt -fast; dffunmap; check; write_smt2 -wires $out/$p.smt2" >> "$log" 2>&1; then
-		failed=$((failed + 1)); echo "FAIL $p: yosys"; tail -n 5 "$log"; continue
+	how=prove_smt; grep -q gclk "$here/$p.v" && how=prove_pdr
+	start=$SECONDS
+	if $how "$p" > "$out/$p.log" 2>&1; then
+		passed=$((passed + 1)); echo "PASS $p: ${how#prove_}, $((SECONDS - start)) s"
+	else
+		failed=$((failed + 1)); echo "FAIL $p"; tail -n 6 "$out/$p.log"
 	fi
-	ok=1
-	for mode in bmc k cover; do
-		case $mode in
-		bmc) n=$(depth "$f" bmc 20); args=;;
-		k) grep -q k-induction "$f" || continue; n=$(depth "$f" k 6); args=-i;;
-		cover) grep -q 'cover (' "$f" || continue; n=$(depth "$f" cover 30); args=-c;;
-		esac
-		if ! timeout 900 yosys-smtbmc -s z3 $args -t "$n" --dump-vcd "$out/$p-$mode.vcd" "$out/$p.smt2" >> "$log" 2>&1; then
-			ok=0; echo "FAIL $p: $mode $n"; grep -E 'Assert failed|Unreached|failed' "$log" | tail -n 5; break
-		fi
-	done
-	if [ $ok = 1 ]; then passed=$((passed + 1)); echo "PASS $p"; else failed=$((failed + 1)); fi
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
