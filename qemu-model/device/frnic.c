@@ -32,7 +32,8 @@
  *
  * Frames thus keep their order whichever threads handle them. DMA happens
  * under the device lock, hence reaches RAM only: an access to another device's
- * MMIO would need the BQL, and is answered with an error.
+ * MMIO would need the BQL, and is answered with an error. Behind an IOMMU the
+ * worker takes the BQL first, because the IOMMU reports faults with it.
  */
 
 #include "qemu/osdep.h"
@@ -51,6 +52,7 @@
 #include "qemu/timer.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
+#include "exec/address-spaces.h"
 #include "hw/boards.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pci.h"
@@ -143,7 +145,8 @@ struct FrnicState {
     /* Written under both locks; the machine runs */
     bool running;
 
-    /* Guarded by the BQL; tx_blocked is looked at without */
+    /* Guarded by the BQL; iommu and tx_blocked are looked at without */
+    bool iommu;      /* an IOMMU translates our DMA */
     bool tx_blocked; /* the netdev took a frame that it could not pass on */
     bool rx_stalled; /* the netdev has a frame that found no room */
     bool flushing;
@@ -427,8 +430,13 @@ static void *frnic_worker(void *opaque)
     rcu_register_thread();
     while (!qatomic_read(&s->quit)) {
         uint64_t now, due;
-        bool yield;
+        bool yield, bql;
 
+        /* To report a fault, the IOMMU takes the BQL: it must come first. */
+        bql = qatomic_read(&s->iommu);
+        if (bql) {
+            qemu_mutex_lock_iothread();
+        }
         qemu_mutex_lock(&s->lock);
         s->sleep_until = 0;
         now = frnic_now(s);
@@ -444,6 +452,9 @@ static void *frnic_worker(void *opaque)
         qemu_mutex_unlock(&s->lock);
 
         frnic_flush(s);
+        if (bql) {
+            qemu_mutex_unlock_iothread();
+        }
 
         /* A frame queued while we had the lock. Pairs with frnic_receive(). */
         smp_mb();
@@ -801,6 +812,8 @@ static void frnic_reset(DeviceState *dev)
     unsigned int i;
 
     trace_frnic_reset(s);
+    qatomic_set(&s->iommu, pci_device_iommu_address_space(PCI_DEVICE(s)) !=
+                           &address_space_memory);
     frnic_enter(s);
     s->ops->reset(s->be);
     s->ops->link_set(s->be, !qemu_get_queue(s->nic)->link_down);
