@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Invariant CRC of RoCE v2 frames (IBTA annex A17.3.2) at a beat a cycle, any length, frames back to back: the register's state behind a
+// frame, 6 cycles after its last beat. How it works: Documentation/microarchitecture.md, 8. Appending and checking are frnic_icrc_insert and
+// frnic_icrc_check. Frames that are not RoCE v2 give a number without meaning.
+
+`resetall
+`timescale 1ns / 1ps
+`default_nettype none
+
+module frnic_icrc_core #(
+    // Zero bytes at a frame's end that do not count (4 where the iCRC's place is kept free)
+    parameter TAIL = 0
+) (
+    input  wire         clk,
+    input  wire         rst,
+    // The pipeline moves
+    input  wire         ce,
+    // Frame from its Ethernet header on
+    input  wire [511:0] s_data,
+    input  wire [63:0]  s_keep,
+    input  wire         s_valid,
+    input  wire         s_last,
+    // State behind the frame, neither inverted nor swapped, with m_valid, 6 moves after the last beat
+    output wire [31:0]  m_state,
+    output wire         m_valid
+);
+
+    `include "frnic_crc32_matrix.vh"
+
+    localparam [512*32-1:0] DATA_M = frnic_crc32_data(32'hedb88320);
+
+    // ---- stage 1: mask ----
+
+    reg first_reg = 1'b1;
+    // Headers of the frame under way
+    reg vlan_reg = 1'b0;
+    reg ipv6_reg = 1'b0;
+    // This is the frame's second beat.
+    reg second_reg = 1'b0;
+
+    wire vlan_now = s_data[12*8 +: 16] == 16'h0081;
+    wire [15:0] type_now = vlan_now ? s_data[16*8 +: 16] : s_data[12*8 +: 16];
+    wire ipv6_now = type_now == 16'hdd86;
+
+    // Lanes that count as ones.
+    function [63:0] ones_first;
+        input vlan;
+        input ipv6;
+        reg [63:0] v4;
+        reg [63:0] v6;
+        begin
+            // Four of the eight leading bytes of ones; the other four are zeros: the inverted start of the CRC.
+            v4 = 64'h0;
+            v4[13:10] = 4'hf;
+            v4[15] = 1'b1; // TOS
+            v4[22] = 1'b1; // TTL
+            v4[25:24] = 2'b11; // header checksum
+            v4[41:40] = 2'b11; // UDP checksum
+            v4[46] = 1'b1; // BTH byte 4
+            v6 = 64'h0;
+            v6[13:10] = 4'hf;
+            v6[17:15] = 3'b111; // traffic class, flow label; the half byte at 14 apart
+            v6[21] = 1'b1; // hop limit
+            v6[61:60] = 2'b11; // UDP checksum
+            ones_first = (ipv6 ? v6 : v4) << (vlan ? 4 : 0);
+        end
+    endfunction
+
+    function [63:0] ones_second;
+        input vlan;
+        input ipv6;
+        begin
+            // IPv6 alone reaches the second beat: BTH byte 4, and behind a VLAN tag the UDP checksum.
+            ones_second = 64'h0;
+            if (ipv6) begin
+                ones_second[vlan ? 6 : 2] = 1'b1;
+                ones_second[1:0] = ones_second[1:0] | {2{vlan}};
+            end
+        end
+    endfunction
+
+    wire [63:0] zeros = first_reg ? (vlan_now ? 64'h3fff : 64'h03ff) : 64'h0;
+    wire [63:0] ones = first_reg ? ones_first(vlan_now, ipv6_now) : second_reg ? ones_second(vlan_reg, ipv6_reg) : 64'h0;
+    // High half of the version byte is not masked, the traffic class in its low half is.
+    wire half14 = first_reg && ipv6_now && !vlan_now;
+    wire half18 = first_reg && ipv6_now && vlan_now;
+
+    reg [511:0] masked;
+    integer i;
+
+    always @* begin
+        for (i = 0; i < 64; i = i + 1) begin
+            masked[i*8 +: 8] = !s_keep[i] || zeros[i] ? 8'h00 : ones[i] ? 8'hff : s_data[i*8 +: 8];
+        end
+        if (half14) begin
+            masked[14*8 +: 4] = 4'hf;
+        end
+        if (half18) begin
+            masked[18*8 +: 4] = 4'hf;
+        end
+    end
+
+    // Bytes fed too much: lanes of the last beat that hold nothing. keep is contiguous, so its length is a sum.
+    reg [5:0] excess;
+
+    always @* begin
+        excess = 6'd0;
+        for (i = 1; i < 64; i = i + 1) begin
+            if (s_keep[i-1] && !s_keep[i]) begin
+                excess = 6'd0 - i[5:0];
+            end
+        end
+    end
+
+    // ---- pipeline ----
+
+    reg [511:0] data1_reg = 512'd0;
+    reg [255:0] part2_reg = 256'd0;
+    reg [31:0] sum3_reg = 32'd0;
+    reg [31:0] state4_reg = 32'd0;
+    reg [31:0] state5_reg = 32'd0;
+    reg [31:0] state6_reg = 32'd0;
+    reg [5:0] excess1_reg = 6'd0, excess2_reg = 6'd0, excess3_reg = 6'd0, excess4_reg = 6'd0;
+    reg [2:0] fine5_reg = 3'd0;
+    reg valid1_reg = 1'b0, valid2_reg = 1'b0, valid3_reg = 1'b0;
+    reg last1_reg = 1'b0, last2_reg = 1'b0, last3_reg = 1'b0, last4_reg = 1'b0, last5_reg = 1'b0, last6_reg = 1'b0;
+    // Stage 4 starts a frame: the state before it is zero.
+    reg fresh4_reg = 1'b1;
+
+    // Stage 2: eight partial sums of 64 bits each; stage 3 adds them.
+    wire [255:0] part2;
+    wire [31:0] sum3;
+    wire [31:0] state4;
+
+    genvar r, g, j;
+    generate
+        for (r = 0; r < 32; r = r + 1) begin : row
+            wire [511:0] mask;
+            wire [7:0] parts;
+            for (j = 0; j < 512; j = j + 1) begin : bits
+                assign mask[j] = DATA_M[j*32 + r];
+            end
+            for (g = 0; g < 8; g = g + 1) begin : groups
+                assign part2[r*8 + g] = ^(data1_reg[g*64 +: 64] & mask[g*64 +: 64]);
+            end
+            assign parts = part2_reg[r*8 +: 8];
+            assign sum3[r] = ^parts;
+            assign state4[r] = ^(state4_reg & mask[31:0]);
+        end
+    endgenerate
+
+    // Stages 5 and 6: the superfluous zeros are taken back, first by eights, then singly.
+    wire [31:0] coarse [0:7];
+    wire [31:0] fine [0:7];
+
+    generate
+        for (g = 0; g < 8; g = g + 1) begin : back
+            localparam [32*32-1:0] COARSE_M = frnic_crc32_back(8 * g);
+            localparam [32*32-1:0] FINE_M = frnic_crc32_back(g + TAIL);
+            assign coarse[g] = frnic_crc32_mul(COARSE_M, state4_reg);
+            assign fine[g] = frnic_crc32_mul(FINE_M, state5_reg);
+        end
+    endgenerate
+
+    assign m_state = state6_reg;
+    assign m_valid = last6_reg;
+
+    always @(posedge clk) begin
+        if (ce) begin
+            data1_reg <= masked;
+            part2_reg <= part2;
+            sum3_reg <= sum3;
+            if (valid3_reg) begin
+                state4_reg <= (fresh4_reg ? 32'd0 : state4) ^ sum3_reg;
+            end
+            state5_reg <= coarse[excess4_reg[5:3]];
+            state6_reg <= fine[fine5_reg];
+            excess1_reg <= excess;
+            excess2_reg <= excess1_reg;
+            excess3_reg <= excess2_reg;
+            excess4_reg <= excess3_reg;
+            fine5_reg <= excess4_reg[2:0];
+            last1_reg <= s_valid && s_last;
+            last2_reg <= last1_reg;
+            last3_reg <= last2_reg;
+            last4_reg <= last3_reg;
+            last5_reg <= last4_reg;
+            last6_reg <= last5_reg;
+            valid1_reg <= s_valid;
+            valid2_reg <= valid1_reg;
+            valid3_reg <= valid2_reg;
+            if (valid3_reg) begin
+                fresh4_reg <= last3_reg;
+            end
+            if (s_valid) begin
+                first_reg <= s_last;
+                second_reg <= first_reg;
+                if (first_reg) begin
+                    vlan_reg <= vlan_now;
+                    ipv6_reg <= ipv6_now;
+                end
+            end
+        end
+        if (rst) begin
+            first_reg <= 1'b1;
+            fresh4_reg <= 1'b1;
+            valid1_reg <= 1'b0;
+            valid2_reg <= 1'b0;
+            valid3_reg <= 1'b0;
+            last1_reg <= 1'b0;
+            last2_reg <= 1'b0;
+            last3_reg <= 1'b0;
+            last4_reg <= 1'b0;
+            last5_reg <= 1'b0;
+            last6_reg <= 1'b0;
+        end
+    end
+
+endmodule
+
+`resetall
