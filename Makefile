@@ -45,10 +45,19 @@ programs: ## test programs that run in guests
 bench-vm: build ## ib_write_lat and ib_write_bw against Soft-RoCE in the same two guests, with the ratios
 	@tests/run --only bench
 
+bench-provider: rdma-core ## instructions of post_send and poll_cq of an 8-byte WRITE
+	@$(MAKE) -s -C tests/provider bench
+
+bench-model: ## packets a second through the functional model alone
+	@$(MAKE) -s -C tests/model bench
+
+test-runner: build ## the guest runner's own tests: scripts that fail, guests that die, time that runs out
+	@tests/vm/selftest
+
 static: modules ## checkpatch, sparse and W=1 over the kernel module
 	@kernel/check.sh
 
 clean: ## remove what was built, keep what was downloaded
-	@rm -rf build/lib build/kernel build/tests build/hw build/vm build/log build/test
+	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/vm build/log build/test
 
-.PHONY: help run test build deps interface qemu model kernels rdma-core modules programs bench-vm static clean
+.PHONY: help run test build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-runner static clean
