@@ -3,7 +3,8 @@
 # frnic (rdma0) and Soft-RoCE (rxe0) one after the other in the same two guests: ib_write_lat 2 B, ib_write_bw 64 KiB; three rounds, medians, ratios.
 . "$(dirname "$0")/steps.sh"
 
-measure() { # TOOL DEV ADDRESS ARGUMENTS COLUMN -> the figure on the client
+measure() { # LIST TOOL DEV ADDRESS ARGUMENTS COLUMN: appends the client's figure to the variable LIST. Not in a subshell, barrier counts.
+	local list=$1; shift
 	if [ "$NODE" = server ]; then
 		timeout 60 $1 -d $2 -F -R $4 > /tmp/bench.log 2>&1 & pid=$!
 		until listening cm:18515 || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
@@ -12,17 +13,17 @@ measure() { # TOOL DEV ADDRESS ARGUMENTS COLUMN -> the figure on the client
 	else
 		barrier ready
 		timeout 60 $1 -d $2 -F -R $4 $3 > /tmp/bench.log 2>&1 || { echo "FAIL $1 on $2" >&2; cat /tmp/bench.log >&2; }
-		awk -v c=$5 '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {print $c}' /tmp/bench.log
+		declare -g $list+=" $(awk -v c=$5 '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {print $c}' /tmp/bench.log)"
 	fi
 	barrier measured
 }
 median() { tr ' ' '\n' | grep . | sort -g | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 
 for i in 1 2 3; do
-	flat="$flat $(measure ib_write_lat rdma0 192.168.137.1 '-s 2 -n 2000' 5)"
-	rlat="$rlat $(measure ib_write_lat rxe0 192.168.138.1 '-s 2 -n 1000' 5)"
-	fbw="$fbw $(measure ib_write_bw rdma0 192.168.137.1 '-s 65536 -n 3000' 4)"
-	rbw="$rbw $(measure ib_write_bw rxe0 192.168.138.1 '-s 65536 -n 300' 4)"
+	measure flat ib_write_lat rdma0 192.168.137.1 '-s 2 -n 2000' 5
+	measure rlat ib_write_lat rxe0 192.168.138.1 '-s 2 -n 1000' 5
+	measure fbw ib_write_bw rdma0 192.168.137.1 '-s 65536 -n 3000' 4
+	measure rbw ib_write_bw rxe0 192.168.138.1 '-s 65536 -n 300' 4
 done
 [ "$NODE" = server ] && exit 0
 fl=$(echo "$flat" | median) rl=$(echo "$rlat" | median) fb=$(echo "$fbw" | median) rb=$(echo "$rbw" | median)
