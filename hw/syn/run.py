@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Synthesises modules for UltraScale+ with Yosys, one by one, and prints their size and logic depth.
+
+Fails on a latch, a combinational loop or a Yosys error. Depth is the longest path of cells (LUT, MUXF, CARRY) between registers, memories
+and ports. Default parameters, unless syn/params names others: "<module> NAME=VALUE ...".
+"""
+import argparse
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RTL = HERE.parent / "rtl"
+
+
+def read_params():
+    params = {}
+    path = HERE / "params"
+    if path.exists():
+        for line in path.read_text().splitlines():
+            words = line.split("#")[0].split()
+            if words:
+                params[words[0]] = words[1:]
+    return params
+
+
+def depth(design):
+    """Longest path through combinational cells, or None if there is a loop. Kahn's order over cells."""
+    module = next(m for m in design["modules"].values() if m.get("attributes", {}).get("top"))
+    cells = [c for c in module["cells"].values() if re.fullmatch(r"LUT\d(_2)?|INV|MUXF\d|MUXCY|XORCY|CARRY\d", c["type"])]
+    driver = {}
+    for i, cell in enumerate(cells):
+        for port, bits in cell["connections"].items():
+            if cell["port_directions"][port] == "output":
+                driver.update((bit, i) for bit in bits)
+    sinks = [[] for _ in cells]
+    missing = [0] * len(cells)
+    for i, cell in enumerate(cells):
+        sources = {driver[bit] for port, bits in cell["connections"].items() if cell["port_directions"][port] == "input"
+                   for bit in bits if bit in driver}
+        missing[i] = len(sources)
+        for src in sources:
+            sinks[src].append(i)
+    level = [1] * len(cells)
+    ready = [i for i, n in enumerate(missing) if n == 0]
+    done = 0
+    while ready:
+        i = ready.pop()
+        done += 1
+        for sink in sinks[i]:
+            level[sink] = max(level[sink], level[i] + 1)
+            missing[sink] -= 1
+            if missing[sink] == 0:
+                ready.append(sink)
+    return max(level, default=0) if done == len(cells) else None
+
+
+def synthesise(module, params, out):
+    sets = "".join(f" -chparam {p.split('=')[0]} {p.split('=')[1]}" for p in params)
+    netlist = out / f"{module}.json"
+    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{sets}; "
+              f"synth_xilinx -family xcup -uram -flatten -noiopad -noclkbuf; check -assert; stat; write_json {netlist}")
+    log = out / f"{module}.log"
+    with open(log, "w") as f:
+        rc = subprocess.run(["yosys", "-p", script], stdout=f, stderr=subprocess.STDOUT, check=False).returncode
+    text = log.read_text()
+    if rc:
+        return None, text.strip().splitlines()[-1]
+    cells = {}
+    for line in text[text.rindex("Printing statistics"):].splitlines():
+        m = re.match(r"\s+([A-Z0-9_]+)\s+(\d+)$", line)
+        if m:
+            cells[m.group(1)] = int(m.group(2))
+    def total(pattern):
+        return sum(n for name, n in cells.items() if re.fullmatch(pattern, name))
+
+    row = {
+        "LUT": total(r"LUT\d|INV"), "LUTRAM": total(r"RAM\d+.*"), "SRL": total(r"SRL.*"), "FF": total(r"FD[RSCP]E(_1)?"),
+        "BRAM": total(r"RAMB36.*") + total(r"RAMB18.*") / 2, "URAM": total(r"URAM.*"), "depth": depth(json.loads(netlist.read_text())),
+    }
+    latches = total(r"LD[CP]E.*|\$_DLATCH.*")
+    if latches:
+        return row, f"{latches} latches"
+    if row["depth"] is None:
+        row["depth"] = 0
+        return row, "combinational loop"
+    return row, None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("modules", nargs="+")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    params = read_params()
+    names = ("LUT", "LUTRAM", "SRL", "FF", "BRAM", "URAM", "depth")
+    passed = failed = 0
+    print(f"{'module':28}" + "".join(f"{n:>8}" for n in names))
+    for module in args.modules:
+        row, error = synthesise(module, params.get(module, []), args.out)
+        if row:
+            print(f"{module:28}" + "".join(f"{row[n]:>8g}" for n in names), flush=True)
+        if error:
+            print(f"FAIL {module}: {error}", flush=True)
+            failed += 1
+        else:
+            passed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
