@@ -5,17 +5,8 @@
 
 measure() { # LIST TOOL DEV ADDRESS ARGUMENTS COLUMN: appends the client's figure to the variable LIST. Not in a subshell, barrier counts.
 	local list=$1; shift
-	if [ "$NODE" = server ]; then
-		timeout 60 $1 -d $2 -F -R $4 > /tmp/bench.log 2>&1 & pid=$!
-		until listening cm:18515 || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
-		barrier ready
-		wait $pid || { echo "FAIL $1 on $2" >&2; cat /tmp/bench.log >&2; }
-	else
-		barrier ready
-		timeout 60 $1 -d $2 -F -R $4 $3 > /tmp/bench.log 2>&1 || { echo "FAIL $1 on $2" >&2; cat /tmp/bench.log >&2; }
-		declare -g $list+=" $(awk -v c=$5 '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {print $c}' /tmp/bench.log)"
-	fi
-	barrier measured
+	pair /tmp/bench.log 60 cm:18515 "$1 -d $2 -F -R $4" "$1 -d $2 -F -R $4 $3" || { echo "FAIL $1 on $2"; cat /tmp/bench.log; }
+	[ "$NODE" = server ] || declare -g $list+=" $(awk -v c=$5 '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {print $c}' /tmp/bench.log)"
 }
 median() { tr ' ' '\n' | grep . | sort -g | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 

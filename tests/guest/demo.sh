@@ -11,15 +11,9 @@ barrier shown
 [ "$NODE" = client ] && { say ping -c 3 -i 0.2 $S || exit 1; }
 barrier pinged
 for tool in ib_write_lat ib_write_bw; do
-	if [ "$NODE" = server ]; then
-		timeout 60 $tool -d $DEV -R -F > /tmp/$tool.log 2>&1 & pid=$!
-		until listening cm:18515 || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
-		barrier ready
-		wait $pid || { cat /tmp/$tool.log; exit 1; }
-	else
-		barrier ready
-		say timeout 60 $tool -d $DEV -R -F $S || exit 1
-	fi
-	barrier ended
+	[ "$NODE" = client ] && echo "\$ $tool -d $DEV -R $S"
+	pair /tmp/$tool.log 60 cm:18515 "$tool -d $DEV -R -F" "$tool -d $DEV -R -F $S"; rc=$?
+	[ "$NODE" = server ] && [ $rc = 0 ] || cat /tmp/$tool.log
+	[ $rc = 0 ] || exit 1
 done
 exit 0
