@@ -54,10 +54,19 @@ bench-model: ## packets a second through the functional model alone
 test-runner: build ## the guest runner's own tests: scripts that fail, guests that die, time that runs out
 	@tests/vm/selftest
 
+test-rtl: deps ## lint and unit benches of the Verilog blocks that exist
+	@$(MAKE) -C hw lint test
+
+formal: deps ## their proofs
+	@$(MAKE) -C hw formal
+
+syn: deps ## their size after Yosys for UltraScale+
+	@$(MAKE) -C hw syn
+
 static: modules ## checkpatch, sparse and W=1 over the kernel module
 	@kernel/check.sh
 
 clean: ## remove what was built, keep what was downloaded
 	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/vm build/log build/test
 
-.PHONY: help run test build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-runner static clean
+.PHONY: help run test build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-runner test-rtl formal syn static clean
