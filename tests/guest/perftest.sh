@@ -18,6 +18,7 @@ perf() { # TOOL ARGUMENTS ROWS
 
 for op in write send read; do
 	for cm in "" "-R"; do
+		perf ib_${op}_lat "$cm -s 1 -n 100" 1
 		perf ib_${op}_lat "$cm -a -n 5" 23
 		perf ib_${op}_bw "$cm -a -n 5" 23
 		perf ib_${op}_bw "$cm -b -s 65536 -n 200" 1
