@@ -36,12 +36,12 @@ module frnic_icrc_check #(
     localparam [31:0] RESIDUE = 32'hdebb20e3;
 
     // The data wait beside the core; no reset, so that they become shift registers of LUTs.
-    reg [WIDTH-1:0] delay_reg [0:STAGES-1];
+    reg [STAGES*WIDTH-1:0] delay_reg = {STAGES*WIDTH{1'b0}};
     reg [STAGES-1:0] valid_reg = {STAGES{1'b0}};
 
     wire [31:0] state;
     wire state_valid;
-    wire [WIDTH-1:0] end_word = delay_reg[STAGES-1];
+    wire [WIDTH-1:0] end_word = delay_reg[STAGES*WIDTH-1 -: WIDTH];
     wire end_valid = valid_reg[STAGES-1];
     wire end_ready;
     wire end_last = end_word[512 + 64];
@@ -49,14 +49,9 @@ module frnic_icrc_check #(
 
     assign s_axis_tready = ce && !rst;
 
-    integer i;
-
     always @(posedge clk) begin
         if (ce) begin
-            delay_reg[0] <= {s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-            for (i = 1; i < STAGES; i = i + 1) begin
-                delay_reg[i] <= delay_reg[i-1];
-            end
+            delay_reg <= {delay_reg[(STAGES-1)*WIDTH-1:0], s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata};
             valid_reg <= {valid_reg[STAGES-2:0], s_axis_tvalid};
         end
         if (rst) begin

@@ -32,7 +32,7 @@ module frnic_icrc_insert #(
     localparam STAGES = 6;
     localparam WIDTH = USER_W + 1 + 64 + 512;
 
-    reg [WIDTH-1:0] delay_reg [0:STAGES-1];
+    reg [STAGES*WIDTH-1:0] delay_reg = {STAGES*WIDTH{1'b0}};
     reg [STAGES-1:0] valid_reg = {STAGES{1'b0}};
     // One beat more: the iCRC may begin in the last beat but one, so a beat waits here for its successor, unless it is the last.
     reg [WIDTH-1:0] hold_reg = {WIDTH{1'b0}};
@@ -42,7 +42,7 @@ module frnic_icrc_insert #(
     wire state_valid;
     wire [31:0] icrc = ~state;
 
-    wire [WIDTH-1:0] end_word = delay_reg[STAGES-1];
+    wire [WIDTH-1:0] end_word = delay_reg[STAGES*WIDTH-1 -: WIDTH];
     wire end_valid = valid_reg[STAGES-1];
     wire [511:0] end_data = end_word[511:0];
     wire [63:0] end_keep = end_word[512 +: 64];
@@ -94,10 +94,7 @@ module frnic_icrc_insert #(
 
     always @(posedge clk) begin
         if (ce) begin
-            delay_reg[0] <= {s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-            for (i = 1; i < STAGES; i = i + 1) begin
-                delay_reg[i] <= delay_reg[i-1];
-            end
+            delay_reg <= {delay_reg[(STAGES-1)*WIDTH-1:0], s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata};
             valid_reg <= {valid_reg[STAGES-2:0], s_axis_tvalid};
         end
         if (hold_load) begin

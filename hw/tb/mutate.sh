@@ -17,7 +17,7 @@ for u in "$@"; do
 			echo "MISSING $u: the mutation changes nothing: $expr"; missed=$((missed + 1)); continue
 		fi
 		# The copy's Makefile builds into <dir>/../build/hw.
-		if make -s -C "$dir" "run-$u" UNIT="$u" MUTANT=1 > "$dir/log" 2>&1 && [ "$(cat "$out/mutate/build/hw/tb/$u/rc")" != 0 ]; then
+		if make -s -C "$dir" "run-$u" UNIT="$u" MUTANT=1 TESTS="$hw/../tests" > "$dir/log" 2>&1 && [ "$(cat "$out/mutate/build/hw/tb/$u/rc")" != 0 ]; then
 			caught=$((caught + 1)); echo "CAUGHT $u: $expr"
 		else
 			missed=$((missed + 1)); echo "MISSED $u: $expr"; tail -n 3 "$dir/log"

@@ -7,7 +7,7 @@
 #define FRNIC_TB_ICRC_H
 
 #include "tb.h"
-#include "../../../tests/model/icrc_vectors.h"
+#include "model/icrc_vectors.h"
 
 /* The frame without its iCRC. */
 static inline uint32_t slow_icrc(const Frame &f)
