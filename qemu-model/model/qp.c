@@ -570,11 +570,10 @@ static uint8_t modify_check(struct frnic_backend *be, const void *p)
 	return status;
 }
 
-static void apply_attrs(struct frnic_backend *be, struct qp *qp, const struct frnic_cmd_qp *r)
+static void apply_attrs(struct qp *qp, const struct frnic_cmd_qp *r)
 {
 	uint32_t mask = r->attr_mask;
 
-	(void)be;
 	if (mask & FRNIC_ATTR_EN_SQD_ASYNC)
 		qp->sqd_async = true;
 	if (mask & FRNIC_ATTR_ACCESS)
@@ -639,7 +638,7 @@ static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp
 		return FRNIC_STATUS_SUCCESS;
 	}
 	qp->sqd_async = false;
-	apply_attrs(be, qp, r);
+	apply_attrs(qp, r);
 	qp->state = to;
 	qp->sq_draining = to == FRNIC_QP_STATE_SQD && (from == FRNIC_QP_STATE_RTS || qp->sq_draining);
 	if (from == FRNIC_QP_STATE_INIT && to == FRNIC_QP_STATE_RTR)

@@ -12,10 +12,6 @@ reload() {
 	frnic_load   # tests/vm: insmod, netdev up, wait until the port is active and has its GID
 }
 
-check() { # NAME STATUS
-	verdict "$1" "$2"
-}
-
 ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
 settled() { [ "$(state)" = "$START" ]; }
 
@@ -25,12 +21,13 @@ step "rping" 40 cm:7174 "rping -s -V -C 5 -a $S -p 7174" "rping -c -V -C 5 -a $S
 START=$(state); echo "start: $START"
 
 # 1. Kill one end, then the other, at random moments of a transfer.
+tools=(ib_write_bw ib_send_bw ib_read_bw)
 for i in 1 2 3 4 5 6; do
-	tool=$(set -- ib_write_bw ib_send_bw ib_read_bw; eval echo \$$((i % 3 + 1)))
+	tool=${tools[i % 3]}
 	if [ $((i % 2)) = 0 ]; then victim=client; else victim=server; fi
 	if [ "$NODE" = server ]; then
 		$tool -d $DEV -F -R -D 30 > /tmp/kill.log 2>&1 & pid=$!
-		until listening cm:18515 || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
+		until_serves $pid cm:18515
 		barrier killup
 	else
 		barrier killup
@@ -44,17 +41,17 @@ for i in 1 2 3 4 5 6; do
 	wait_for 8 ended $pid || kill -KILL $pid 2> /dev/null
 	wait $pid 2> /dev/null
 	wait_for 20 settled
-	check "R2.6 R2.7 $tool killed on the $victim, round $i" $?
+	verdict "R2.6 R2.7 $tool killed on the $victim, round $i" $?
 	settled || { echo "    $START"; echo "    $(state)"; rdma resource show qp; rdma resource show cm_id; }
 	barrier next
 done
 
 # 2. Unload and load, without load, three times; then the path still works.
 for i in 1 2 3; do
-	reload; check "rmmod and insmod $i" $?
+	reload; verdict "rmmod and insmod $i" $?
 	barrier reloaded
 done
-[ "$(state)" = "$FRESH" ]; check "R2.7 free counts after reload" $?
+[ "$(state)" = "$FRESH" ]; verdict "R2.7 free counts after reload" $?
 barrier fresh
 step "rping after reload" 40 cm:7174 "rping -s -V -C 20 -a $S -p 7174" "rping -c -V -C 20 -a $S -p 7174"
 step "data check after reload" 200 tcp:18601 "$B/datacheck $DEV" "$B/datacheck $DEV $S"

@@ -26,6 +26,9 @@ step() {
 	verdict "$name" $rc "$log"
 }
 
+# until_serves PID READY: the server listens, or has ended; its own time limit bounds the wait.
+until_serves() { until listening "$2" || ! kill -0 "$1" 2> /dev/null; do sleep 0.05; done; }
+
 # pair LOG SECONDS READY SERVER_LINE CLIENT_LINE: runs the line of this node once the server listens; returns its status.
 #
 # perftest's -R listens, shakes hands, closes and listens again on the same port. A client that comes between the two is told "no listener"
@@ -36,7 +39,7 @@ pair() {
 		PAIRS=$((PAIRS + 1)) again=$SHARE/again.$PAIRS
 		if [ "$NODE" = server ]; then
 			timeout -k 3 "$limit" bash -c "$4" > "$log" 2>&1 & pid=$!
-			until listening "$ready" || ! kill -0 $pid 2> /dev/null; do sleep 0.05; done
+			until_serves $pid "$ready"
 			barrier up
 			while [ $try = 1 ] && [ ! -e "$again" ] && kill -0 $pid 2> /dev/null; do sleep 0.1; done
 			[ -e "$again" ] && kill $pid 2> /dev/null
