@@ -59,6 +59,16 @@ pair() {
 # Free objects as the driver counts them: "qp 2 cq 3 mr 1 pd 2 ...".
 resources() { rdma resource show "$DEV" | tr -s ' ' | sed 's/^[0-9]*: [^ ]*: //'; }
 
+# perftest's tables. rows LOG: the lines with figures; figures LOG COLUMN ROWS: there are so many, each with a figure above zero in COLUMN.
+# For each line perftest measures the TSC's rate anew. When this emulated CPU is interrupted just then, it says "Correlation coefficient r^2: ... < 0.9"
+# and prints that line with inf or 0 (perftest's get_clock.c): so many lines, and no more, may lack their figure.
+rows() { grep -aE '^ *[0-9]+ +[0-9]+ +(-?[0-9.]+|-?inf|-?nan)' "$1"; }
+figures() {
+	local lost
+	lost=$(grep -ac 'Correlation coefficient r^2: .* < 0\.9' "$1")
+	rows "$1" | awk -v column="$2" -v want="$3" -v lost="$lost" '{n++; if (!($column ~ /^[0-9.]+$/ && $column > 0)) bad++} END {exit !(n == want && bad + 0 <= lost)}'
+}
+
 steps_end() {
 	echo "$PASSED passed, $FAILED failed"
 	[ $FAILED = 0 ] && [ $PASSED -gt 0 ]
