@@ -128,12 +128,14 @@ module frnic_dma_rd #(
     reg [3:0] ar_len_reg = 4'd0;
 
     wire id_free = !used_reg[ID_W];
-    wire pass_over = cur_valid_reg && id_free && quarantine_reg[alloc_reg];
-    // The address channel stood still for TIMEOUT cycles: what comes now is answered with an error at once, nothing waits without limit.
+    // No ID is left, or the address channel stood still for TIMEOUT cycles: what comes now is answered with an error at once and without a
+    // burst, nothing waits without limit.
+    wire none_left = quarantine_reg == {IDS{1'b1}};
+    wire pass_over = cur_valid_reg && id_free && quarantine_reg[alloc_reg] && !none_left;
     reg dead_reg = 1'b0;
     reg [31:0] stuck_reg = 32'd0;
-    wire issue = cur_valid_reg && id_free && !quarantine_reg[alloc_reg] && (!ar_valid_reg || m_axi_arready || dead_reg);
-    wire issue_ar = issue && (!ar_valid_reg || m_axi_arready);
+    wire issue = cur_valid_reg && id_free && (none_left || (!quarantine_reg[alloc_reg] && (!ar_valid_reg || m_axi_arready || dead_reg)));
+    wire issue_ar = issue && !none_left && (!ar_valid_reg || m_axi_arready);
     wire alloc = issue || pass_over;
 
     assign pick_take = !cur_valid_reg || (issue && cut_last);
@@ -349,6 +351,18 @@ module frnic_dma_rd #(
         .rd_ready(out_ready),
         .count(q_count)
     );
+
+`ifdef FRNIC_SIM
+    frnic_axi_assert #(.ID_W(ID_W)) rules (
+        .clk(clk), .rst(rst),
+        .awid({ID_W{1'b0}}), .awaddr(64'd0), .awlen(8'd0), .awsize(3'd0), .awburst(2'd0), .awvalid(1'b0), .awready(1'b0),
+        .wdata(512'd0), .wstrb(64'd0), .wlast(1'b0), .wvalid(1'b0), .wready(1'b0),
+        .bid({ID_W{1'b0}}), .bresp(2'd0), .bvalid(1'b0), .bready(1'b0),
+        .arid(m_axi_arid), .araddr(m_axi_araddr), .arlen(m_axi_arlen), .arsize(m_axi_arsize), .arburst(m_axi_arburst),
+        .arvalid(m_axi_arvalid), .arready(m_axi_arready),
+        .rid(m_axi_rid), .rdata(m_axi_rdata), .rresp(m_axi_rresp), .rlast(m_axi_rlast), .rvalid(m_axi_rvalid), .rready(m_axi_rready)
+    );
+`endif
 
 endmodule
 

@@ -360,6 +360,18 @@ module frnic_dma_wr #(
         end
     end
 
+`ifdef FRNIC_SIM
+    frnic_axi_assert #(.ID_W(ID_W)) rules (
+        .clk(clk), .rst(rst),
+        .awid(m_axi_awid), .awaddr(m_axi_awaddr), .awlen(m_axi_awlen), .awsize(m_axi_awsize), .awburst(m_axi_awburst),
+        .awvalid(m_axi_awvalid), .awready(m_axi_awready),
+        .wdata(m_axi_wdata), .wstrb(m_axi_wstrb), .wlast(m_axi_wlast), .wvalid(m_axi_wvalid), .wready(m_axi_wready),
+        .bid(m_axi_bid), .bresp(m_axi_bresp), .bvalid(m_axi_bvalid), .bready(m_axi_bready),
+        .arid({ID_W{1'b0}}), .araddr(64'd0), .arlen(8'd0), .arsize(3'd0), .arburst(2'd0), .arvalid(1'b0), .arready(1'b0),
+        .rid({ID_W{1'b0}}), .rdata(512'd0), .rresp(2'd0), .rlast(1'b0), .rvalid(1'b0), .rready(1'b0)
+    );
+`endif
+
 endmodule
 
 `resetall

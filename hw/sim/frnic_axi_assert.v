@@ -93,14 +93,13 @@ module frnic_axi_assert #(
     wire aw_take = awvalid && awready;
     wire w_take = wvalid && wready;
     wire b_take = bvalid && bready;
-    // Data ahead of its address is legal; then the length is looked at when the address comes, so the check waits for it.
-    wire known = aw_rd_reg != aw_wr_reg;
-    wire [7:0] want = aw_len[aw_rd_reg];
-    reg early_reg = 1'b0; // data of a burst whose address is not there
-    wire wlast_bad = w_take && known && wlast != ({1'b0, want} == beat_reg);
-    wire wlast_late = aw_take && early_reg && aw_rd_reg == aw_wr_reg && {1'b0, awlen} < beat_reg;
-    wire w_ahead = w_take && wlast && !known && !(aw_take && {1'b0, awlen} == beat_reg);
-    wire b_bad = bvalid && (b_count_reg == aw_rd_reg || bid_bad);
+    // Stricter than AXI: data are offered no earlier than their address, which need not be taken yet.
+    wire offered = awvalid && aw_rd_reg == aw_wr_reg;
+    wire taken = aw_rd_reg != aw_wr_reg && aw_rd_reg != aw_wr_reg + 10'd1;
+    wire [7:0] want = offered ? awlen : aw_len[aw_rd_reg];
+    wire w_ahead = wvalid && !offered && !taken;
+    wire wlast_bad = wvalid && !w_ahead && wlast != ({1'b0, want} == beat_reg);
+    wire b_bad = bvalid && (b_count_reg == aw_rd_reg || b_count_reg == aw_wr_reg || bid_bad);
     wire bid_bad = aw_id[b_count_reg] != bid && one_id;
     // All writes with one ID: responses come in order. Else the count alone is checked.
     reg [ID_W-1:0] aw_id [0:1023];
@@ -128,7 +127,7 @@ module frnic_axi_assert #(
         end
     end
 
-    wire [8:0] broken = {aw_bad, ar_bad, wlast_bad, wlast_late, w_ahead, b_bad, r_none, rlast_bad, unstable != 5'd0};
+    wire [7:0] broken = {aw_bad, ar_bad, wlast_bad, w_ahead, b_bad, r_none, rlast_bad, unstable != 5'd0};
 
     always @(posedge clk) begin
         held_reg <= rst ? 5'd0 : valid & ~ready;
@@ -150,12 +149,9 @@ module frnic_axi_assert #(
         end
         if (w_take) begin
             beat_reg <= wlast ? 9'd0 : beat_reg + 1'b1;
-            early_reg <= !known && !wlast && !aw_take;
             if (wlast) begin
                 aw_rd_reg <= aw_rd_reg + 1'b1;
             end
-        end else if (aw_take) begin
-            early_reg <= 1'b0;
         end
         if (b_take) begin
             b_count_reg <= b_count_reg + 1'b1;
@@ -175,7 +171,6 @@ module frnic_axi_assert #(
             aw_rd_reg <= 10'd0;
             b_count_reg <= 10'd0;
             beat_reg <= 9'd0;
-            early_reg <= 1'b0;
             one_id <= 1'b1;
             first_seen <= 1'b0;
             for (i = 0; i < IDS; i = i + 1) begin
@@ -183,9 +178,9 @@ module frnic_axi_assert #(
                 ar_rd[i] <= 4'd0;
                 r_beat[i] <= 8'd0;
             end
-        end else if (broken != 9'd0) begin
-            $display("%m: AXI rule broken: aw %b ar %b wlast %b %b wahead %b b %b r %b rlast %b unstable(aw w b ar r) %b", aw_bad, ar_bad,
-                     wlast_bad, wlast_late, w_ahead, b_bad, r_none, rlast_bad, unstable);
+        end else if (broken != 8'd0) begin
+            $display("%m: AXI rule broken: aw %b ar %b wlast %b wahead %b b %b r %b rlast %b unstable(aw w b ar r) %b", aw_bad, ar_bad,
+                     wlast_bad, w_ahead, b_bad, r_none, rlast_bad, unstable);
             $stop;
         end
     end
