@@ -192,8 +192,12 @@ module frnic_eq #(
     assign ev_overflow = ev_over && !over;
 
     // ---- Interrupts ----
-    wire ack_irq = state_reg == ST_ACK && !ack_error && live && armed;
-    wire db_irq = state_reg == ST_DB && db_ok && db_arm_set && seen != db_index;
+    // Software polls memory and may have read an event before its response is here: only what is beyond ci is a reason.
+    wire [23:0] ack_ahead = seen + 24'd1 - ci;
+    wire [23:0] db_ahead = seen - db_index;
+    wire unread = db_ahead != 24'd0 && !db_ahead[23];
+    wire ack_irq = state_reg == ST_ACK && !ack_error && live && armed && ack_ahead != 24'd0 && !ack_ahead[23];
+    wire db_irq = state_reg == ST_DB && db_ok && db_arm_set && unread;
     assign irq_valid = ack_irq || db_irq || ev_over;
     assign irq_eqn = idx_reg;
     assign irqs_eqn = idx_reg;
@@ -244,7 +248,7 @@ module frnic_eq #(
                 state_reg <= ST_IDLE;
                 if (live) begin
                     seen_mem[idx_reg] <= seen + 24'd1;
-                    if (!ack_error) begin
+                    if (ack_irq) begin
                         armed_reg[idx_reg] <= 1'b0;
                     end
                 end
@@ -274,7 +278,7 @@ module frnic_eq #(
                 if (db_ok) begin
                     ci_mem[idx_reg] <= db_index;
                     // No lost wake-up: what is unread already interrupts at once.
-                    armed_reg[idx_reg] <= db_arm_set && seen == db_index;
+                    armed_reg[idx_reg] <= db_arm_set && !unread;
                     if (db_index != ci) begin
                         overflow_reg[idx_reg] <= 1'b0;
                     end
