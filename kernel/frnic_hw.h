@@ -172,6 +172,8 @@
 #define FRNIC_REG_FEATURES_MIRROR		0x00010000u
 #define FRNIC_REG_FEATURES_READ			0x00020000u
 #define FRNIC_REG_FEATURES_CNP			0x00040000u
+#define FRNIC_REG_FEATURES_RESIZE_SRQ		0x00080000u
+#define FRNIC_REG_FEATURES_DM			0x00100000u
 #define FRNIC_REG_CAP_QP			0x0210 /* ro */
 #define FRNIC_REG_CAP_CQ			0x0214 /* ro */
 #define FRNIC_REG_CAP_EQ			0x0218 /* ro */
@@ -207,6 +209,7 @@
 #define FRNIC_REG_MAC_HI			0x026c /* ro */
 #define FRNIC_REG_CAP_EQE			0x0270 /* ro */
 #define FRNIC_REG_CAP_MAC			0x0274 /* ro */
+#define FRNIC_REG_CAP_DM			0x0278 /* ro */
 
 /* Control and state. */
 #define FRNIC_BLOCK_CTRL			0x0280
@@ -382,6 +385,7 @@
 #define FRNIC_STATUS_BAD_CMDQ			0x28
 #define FRNIC_STATUS_BAD_RESERVED		0x29
 #define FRNIC_STATUS_CQ_TOO_FULL		0x2a
+#define FRNIC_STATUS_SRQ_TOO_FULL		0x2b
 
 /* Command FSM states (R1.2). */
 #define FRNIC_QM_STATE_IDLE			0x00
@@ -448,6 +452,7 @@
 #define FRNIC_MR_TYPE_MW1			0x02
 #define FRNIC_MR_TYPE_MW2			0x03
 #define FRNIC_MR_TYPE_PHYS			0x04
+#define FRNIC_MR_TYPE_DM			0x05
 
 /* States of an MR context. */
 #define FRNIC_MR_STATE_INVALID			0x00
@@ -736,7 +741,8 @@
 	X(PARITY, 0x27, EIO, "Context memory parity error; the object is lost, destroy it.") \
 	X(BAD_CMDQ, 0x28, EINVAL, "Command ring misconfigured.") \
 	X(BAD_RESERVED, 0x29, EINVAL, "A reserved field or flag is not zero.") \
-	X(CQ_TOO_FULL, 0x2a, EINVAL, "Resize to fewer entries than the CQ holds.")
+	X(CQ_TOO_FULL, 0x2a, EINVAL, "Resize to fewer entries than the CQ holds.") \
+	X(SRQ_TOO_FULL, 0x2b, EINVAL, "Resize to fewer entries than the SRQ holds.")
 
 /* X(NAME, index, name) for each counter */
 #define FRNIC_COUNTER_LIST(X) \
@@ -1021,7 +1027,8 @@ struct frnic_cmd_srq {
 	__u8 levels;
 	__u8 page_shift;
 	__le16 uar;
-	__u8 rsvd1[2];
+	__u8 flags;
+	__u8 rsvd1[1];
 	__le64 base;
 	__le64 dbrec;
 	__le32 limit;

@@ -914,6 +914,7 @@ static bool frnic_init_pci(FrnicState *s, Error **errp)
     const uint8_t *mac = s->conf.macaddr.a;
     uint64_t uars = s->ops->bar_read(s->be, FRNIC_BAR_REGS, FRNIC_REG_CAP_UAR,
                                      4);
+    uint64_t dm = s->ops->bar_read(s->be, FRNIC_BAR_REGS, FRNIC_REG_CAP_DM, 4);
     unsigned int i;
 
     if (!uars || uars > MAX_UARS) {
@@ -926,7 +927,7 @@ static bool frnic_init_pci(FrnicState *s, Error **errp)
     pci_register_bar(pci, FRNIC_BAR_REGS, PCI_BASE_ADDRESS_SPACE_MEMORY,
                      &s->regs);
     memory_region_init_io(&s->db, OBJECT(s), &frnic_db_ops, s, "frnic-db",
-                          pow2ceil(uars * FRNIC_UAR_STRIDE));
+                          pow2ceil(uars * FRNIC_UAR_STRIDE + dm));
     pci_register_bar(pci, FRNIC_BAR_DB, PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &s->db);

@@ -32,6 +32,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the model runs on lit
 #define MODEL_PKEYS 128
 #define MODEL_UARS 1024
 #define MODEL_MCASTS 256
+#define MODEL_DM_SIZE 0x40000u
+#define MODEL_DM_OFF (MODEL_UARS * FRNIC_UAR_STRIDE) /* in BAR2 */
 #define MODEL_MACS 16
 #define MODEL_ETHQS 1
 #define MODEL_LOG_CQE 16
@@ -136,6 +138,8 @@ int mr_write(struct frnic_backend *be, const struct mr_ref *ref, uint64_t off, c
 /* Eight aligned bytes at the ref's start. */
 int mr_cmp_swap(struct frnic_backend *be, const struct mr_ref *ref, uint64_t compare, uint64_t swap, uint64_t *old);
 int mr_fetch_add(struct frnic_backend *be, const struct mr_ref *ref, uint64_t add, uint64_t *old);
+uint64_t dm_bar_read(const struct frnic_backend *be, uint64_t off, unsigned int len);
+void dm_bar_write(struct frnic_backend *be, uint64_t off, const void *data, unsigned int len);
 /* Work requests; each returns 0 or enum vendor_err (INVALIDATE, BIND, LKEY_* ...) and changes nothing then. */
 int mr_invalidate_local(struct frnic_backend *be, const struct qp *qp, uint32_t key);
 int mr_invalidate_remote(struct frnic_backend *be, const struct qp *qp, uint32_t key);
@@ -456,6 +460,7 @@ struct frnic_backend {
 
 	/* Translation cache (mr.c) */
 	struct tlb_entry *tlb;
+	uint64_t *dm; /* device memory */
 	uint32_t mr_gen;
 	uint32_t bound_mw2; /* type 2 windows bound to some QP */
 

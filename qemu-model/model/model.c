@@ -420,6 +420,8 @@ static uint64_t model_advance(struct frnic_backend *be, uint64_t now, unsigned i
 /* ---- Entry points ---- */
 static uint64_t model_bar_read(struct frnic_backend *be, unsigned int bar, uint64_t off, unsigned int len)
 {
+	if (bar == FRNIC_BAR_DB && off - MODEL_DM_OFF < MODEL_DM_SIZE)
+		return dm_bar_read(be, off - MODEL_DM_OFF, len);
 	if (bar != FRNIC_BAR_REGS || (len != 4 && len != 8) || (off & 3) || off > FRNIC_BAR_REGS_SIZE - len)
 		return 0;
 	if (len == 8) {
@@ -434,6 +436,10 @@ static void model_bar_write(struct frnic_backend *be, unsigned int bar, uint64_t
 {
 	uint32_t w[2];
 
+	if (bar == FRNIC_BAR_DB && off - MODEL_DM_OFF < MODEL_DM_SIZE) {
+		dm_bar_write(be, off - MODEL_DM_OFF, data, len);
+		return;
+	}
 	if (bar == FRNIC_BAR_DB) {
 		doorbell_write(be, off, data, len);
 		return;

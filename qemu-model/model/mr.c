@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory regions and windows: the check of every access (R1.7), translation through page lists with a small cache (R1.8), fast registration,
- * binding, invalidation, and the MR commands.
+ * binding, invalidation, and the MR commands; device memory.
  */
 #include <stdlib.h>
 
@@ -24,18 +24,21 @@ int mr_init(struct frnic_backend *be)
 {
 	be->mrs = calloc(be->num_mrs, sizeof(*be->mrs));
 	be->tlb = calloc(TLB_SIZE, sizeof(*be->tlb));
-	return be->mrs && be->tlb ? 0 : -1;
+	be->dm = calloc(1, MODEL_DM_SIZE);
+	return be->mrs && be->tlb && be->dm ? 0 : -1;
 }
 
 void mr_fini(struct frnic_backend *be)
 {
 	free(be->mrs);
 	free(be->tlb);
+	free(be->dm);
 }
 
 void mr_clear(struct frnic_backend *be)
 {
 	memset(be->mrs, 0, be->num_mrs * sizeof(*be->mrs));
+	memset(be->dm, 0, MODEL_DM_SIZE);
 	be->used_mrs = be->bound_mw2 = 0;
 	/* Old cache entries die with their gens: mr_gen goes on. */
 }
@@ -171,10 +174,20 @@ static int translate(struct frnic_backend *be, const struct mr *mr, uint64_t va,
 	return 0;
 }
 
+/* Device memory at va: creation has checked that the region lies in it, mr_check() that va lies in the region. */
+static uint8_t *dm_at(struct frnic_backend *be, const struct mr *mr, uint64_t va)
+{
+	return (uint8_t *)be->dm + mr->base + (va - mr->iova);
+}
+
 int mr_read(struct frnic_backend *be, const struct mr_ref *ref, uint64_t off, void *buf, size_t len)
 {
 	uint8_t *p = buf;
 
+	if (ref->mr->type == FRNIC_MR_TYPE_DM) {
+		memcpy(p, dm_at(be, ref->mr, ref->va + off), len);
+		return 0;
+	}
 	while (len) {
 		uint64_t addr;
 		size_t n = len;
@@ -192,6 +205,10 @@ int mr_write(struct frnic_backend *be, const struct mr_ref *ref, uint64_t off, c
 {
 	const uint8_t *p = buf;
 
+	if (ref->mr->type == FRNIC_MR_TYPE_DM) {
+		memcpy(dm_at(be, ref->mr, ref->va + off), p, len);
+		return 0;
+	}
 	while (len) {
 		uint64_t addr;
 		size_t n = len;
@@ -205,11 +222,50 @@ int mr_write(struct frnic_backend *be, const struct mr_ref *ref, uint64_t off, c
 	return 0;
 }
 
+static bool dm_bar_ok(uint64_t off, unsigned int len)
+{
+	return len && !((off | len) & 3) && off < MODEL_DM_SIZE && len <= MODEL_DM_SIZE - off;
+}
+
+uint64_t dm_bar_read(const struct frnic_backend *be, uint64_t off, unsigned int len)
+{
+	uint64_t v = 0;
+
+	if (dm_bar_ok(off, len) && len <= sizeof(v))
+		memcpy(&v, (const uint8_t *)be->dm + off, len);
+	return v;
+}
+
+void dm_bar_write(struct frnic_backend *be, uint64_t off, const void *data, unsigned int len)
+{
+	if (dm_bar_ok(off, len))
+		memcpy((uint8_t *)be->dm + off, data, len);
+	else
+		guest_error(be, "write of %u bytes to device memory at 0x%llx", len, (unsigned long long)off);
+}
+
+/* The word of device memory that an atomic names, or NULL. */
+static uint64_t *dm_word(struct frnic_backend *be, const struct mr_ref *ref)
+{
+	uint8_t *p = dm_at(be, ref->mr, ref->va);
+
+	return (uintptr_t)p & 7 ? NULL : (uint64_t *)(void *)p;
+}
+
 int mr_cmp_swap(struct frnic_backend *be, const struct mr_ref *ref, uint64_t compare, uint64_t swap, uint64_t *old)
 {
-	uint64_t addr;
+	uint64_t addr, *word;
 	size_t n = 8;
 
+	if (ref->mr->type == FRNIC_MR_TYPE_DM) {
+		word = dm_word(be, ref);
+		if (!word)
+			return -1;
+		*old = *word;
+		if (*old == compare)
+			*word = swap;
+		return 0;
+	}
 	/* Eight-byte alignment of the address does not follow from va's: a region may start anywhere. */
 	if (translate(be, ref->mr, ref->va, &addr, &n) || n != 8 || (addr & 7))
 		return -1;
@@ -222,9 +278,17 @@ int mr_cmp_swap(struct frnic_backend *be, const struct mr_ref *ref, uint64_t com
 
 int mr_fetch_add(struct frnic_backend *be, const struct mr_ref *ref, uint64_t add, uint64_t *old)
 {
-	uint64_t addr;
+	uint64_t addr, *word;
 	size_t n = 8;
 
+	if (ref->mr->type == FRNIC_MR_TYPE_DM) {
+		word = dm_word(be, ref);
+		if (!word)
+			return -1;
+		*old = *word;
+		*word += add;
+		return 0;
+	}
 	if (translate(be, ref->mr, ref->va, &addr, &n) || n != 8 || (addr & 7))
 		return -1;
 	if (be->ops.dma_fetch_add(be->host, addr, add, old) < 0) {
@@ -399,12 +463,19 @@ static uint8_t params_check(struct frnic_backend *be, const struct frnic_cmd_mr 
 
 	if (!FRNIC_GET(FRNIC_CMD_MR_PD_PD, req->pd))
 		return REFUSE(be, BAD_PD, struct frnic_cmd_mr, pd);
-	if (type > FRNIC_MR_TYPE_PHYS)
+	if (type > FRNIC_MR_TYPE_DM)
 		return REFUSE(be, BAD_TYPE, struct frnic_cmd_mr, pd);
 	if (!access_ok(req->access))
 		return REFUSE(be, BAD_ACCESS, struct frnic_cmd_mr, access);
 	if (type == FRNIC_MR_TYPE_FRMR)
 		return req->max_pages ? FRNIC_STATUS_SUCCESS : REFUSE(be, BAD_SIZE, struct frnic_cmd_mr, max_pages);
+	if (type == FRNIC_MR_TYPE_DM) {
+		if (req->levels)
+			return REFUSE(be, BAD_PAGE, struct frnic_cmd_mr, levels);
+		if (!in_range(req->base, req->length, 0, MODEL_DM_SIZE) || req->length > UINT64_MAX - req->iova)
+			return REFUSE(be, BAD_SIZE, struct frnic_cmd_mr, length);
+		return FRNIC_STATUS_SUCCESS;
+	}
 	if (type != FRNIC_MR_TYPE_MR)
 		return FRNIC_STATUS_SUCCESS;
 	if (req->levels > 2)
@@ -436,11 +507,11 @@ static void mr_fill(struct frnic_backend *be, struct mr *mr, const struct frnic_
 	mr->pd = FRNIC_GET(FRNIC_CMD_MR_PD_PD, req->pd);
 	mr->type = FRNIC_GET(FRNIC_CMD_MR_PD_MR_TYPE, req->pd);
 	mr->state = FRNIC_MR_STATE_FREE;
-	if (mr->type == FRNIC_MR_TYPE_MR || mr->type == FRNIC_MR_TYPE_PHYS) {
+	if (mr->type == FRNIC_MR_TYPE_MR || mr->type == FRNIC_MR_TYPE_PHYS || mr->type == FRNIC_MR_TYPE_DM) {
 		mr->state = FRNIC_MR_STATE_VALID;
 		mr->access = req->access;
 	}
-	if (mr->type == FRNIC_MR_TYPE_MR) {
+	if (mr->type == FRNIC_MR_TYPE_MR || mr->type == FRNIC_MR_TYPE_DM) {
 		mr->levels = req->levels;
 		mr->page_shift = req->page_shift;
 		mr->iova = req->iova;

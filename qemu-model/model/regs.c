@@ -8,7 +8,7 @@ static uint32_t features(void)
 	       FRNIC_REG_FEATURES_REG_MR | FRNIC_REG_FEATURES_MW | FRNIC_REG_FEATURES_PUSH | FRNIC_REG_FEATURES_VLAN |
 	       FRNIC_REG_FEATURES_IPV6 | FRNIC_REG_FEATURES_RESIZE_CQ | FRNIC_REG_FEATURES_ETH | FRNIC_REG_FEATURES_MCAST |
 	       FRNIC_REG_FEATURES_TRIGGER | FRNIC_REG_FEATURES_LOOPBACK | FRNIC_REG_FEATURES_MIRROR | FRNIC_REG_FEATURES_READ |
-	       FRNIC_REG_FEATURES_CNP;
+	       FRNIC_REG_FEATURES_CNP | FRNIC_REG_FEATURES_RESIZE_SRQ | FRNIC_REG_FEATURES_DM;
 }
 
 static uint32_t mac_word(const uint8_t *mac, unsigned int from, unsigned int n)
@@ -128,6 +128,8 @@ uint32_t regs_read(struct frnic_backend *be, uint32_t off)
 		return 1u << MODEL_LOG_EQE;
 	case FRNIC_REG_CAP_MAC:
 		return MODEL_MACS;
+	case FRNIC_REG_CAP_DM:
+		return MODEL_DM_SIZE;
 
 	/* Control and state */
 	case FRNIC_REG_DEV_CTRL:

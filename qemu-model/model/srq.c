@@ -114,23 +114,14 @@ enum rqe_result rqe_fetch(struct frnic_backend *be, struct qp *qp, struct rqe_lo
 }
 
 /* ---- Commands ---- */
-static uint8_t create_check(struct frnic_backend *be, const void *p)
+#define MODIFY_RESIZE 1u
+
+static uint8_t ring_params_check(struct frnic_backend *be, const struct frnic_cmd_srq *req)
 {
-	const struct frnic_cmd_srq *req = p;
 	uint8_t status;
 
-	if (req->srqn & ~FRNIC_CMD_SRQ_SRQN_SRQN)
-		return REFUSE(be, BAD_SRQN, struct frnic_cmd_srq, srqn);
-	if (be->srqs[req->srqn & (MODEL_SRQS - 1)])
-		return REFUSE(be, BUSY, struct frnic_cmd_srq, srqn);
-	if (!req->pd || (req->pd & ~FRNIC_CMD_SRQ_PD_PD))
-		return REFUSE(be, BAD_PD, struct frnic_cmd_srq, pd);
 	if (req->log_size > MODEL_LOG_RQ)
 		return REFUSE(be, BAD_SIZE, struct frnic_cmd_srq, log_size);
-	if (req->log_stride < 5 || req->log_stride > 9)
-		return REFUSE(be, BAD_SIZE, struct frnic_cmd_srq, log_stride);
-	if (req->uar >= MODEL_UARS)
-		return REFUSE(be, BAD_UAR, struct frnic_cmd_srq, uar);
 	status = ring_check(req->base, req->levels, req->page_shift);
 	if (status) {
 		be->cmd.detail = status == FRNIC_STATUS_BAD_PAGE ? offsetof(struct frnic_cmd_srq, levels) : offsetof(struct frnic_cmd_srq, base);
@@ -138,9 +129,28 @@ static uint8_t create_check(struct frnic_backend *be, const void *p)
 	}
 	if (req->dbrec & (FRNIC_DBREC_ALIGN - 1))
 		return REFUSE(be, BAD_ALIGN, struct frnic_cmd_srq, dbrec);
+	return FRNIC_STATUS_SUCCESS;
+}
+
+static uint8_t create_check(struct frnic_backend *be, const void *p)
+{
+	const struct frnic_cmd_srq *req = p;
+
+	if (req->srqn & ~FRNIC_CMD_SRQ_SRQN_SRQN)
+		return REFUSE(be, BAD_SRQN, struct frnic_cmd_srq, srqn);
+	if (be->srqs[req->srqn & (MODEL_SRQS - 1)])
+		return REFUSE(be, BUSY, struct frnic_cmd_srq, srqn);
+	if (!req->pd || (req->pd & ~FRNIC_CMD_SRQ_PD_PD))
+		return REFUSE(be, BAD_PD, struct frnic_cmd_srq, pd);
+	if (req->log_stride < 5 || req->log_stride > 9)
+		return REFUSE(be, BAD_SIZE, struct frnic_cmd_srq, log_stride);
+	if (req->uar >= MODEL_UARS)
+		return REFUSE(be, BAD_UAR, struct frnic_cmd_srq, uar);
+	if (req->flags)
+		return REFUSE(be, BAD_RESERVED, struct frnic_cmd_srq, flags);
 	if (!eq_find(be, req->eqn))
 		return REFUSE(be, BAD_EQN, struct frnic_cmd_srq, eqn);
-	return FRNIC_STATUS_SUCCESS;
+	return ring_params_check(be, req);
 }
 
 static uint8_t create_alloc(struct frnic_backend *be, const void *p)
@@ -181,9 +191,15 @@ static uint8_t modify_check(struct frnic_backend *be, const void *p)
 	const struct frnic_cmd_srq *req = p;
 	uint8_t status = live_check(be, p);
 
-	if (status == FRNIC_STATUS_SUCCESS && req->limit > ring_size(&srq_find(be, req->srqn)->ring))
+	if (status != FRNIC_STATUS_SUCCESS)
+		return status;
+	if (req->flags & ~MODIFY_RESIZE)
+		return REFUSE(be, BAD_RESERVED, struct frnic_cmd_srq, flags);
+	if (req->flags & MODIFY_RESIZE)
+		return srq_find(be, req->srqn)->error ? REFUSE(be, BAD_STATE, struct frnic_cmd_srq, srqn) : ring_params_check(be, req);
+	if (req->limit > ring_size(&srq_find(be, req->srqn)->ring))
 		return REFUSE(be, BAD_SIZE, struct frnic_cmd_srq, limit);
-	return status;
+	return FRNIC_STATUS_SUCCESS;
 }
 
 static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp)
@@ -192,6 +208,16 @@ static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp
 	struct srq *srq = srq_find(be, req->srqn);
 
 	(void)resp;
+	if (req->flags & MODIFY_RESIZE) {
+		/* The old record says how much there is; a late doorbell must not be found behind a smaller ring. */
+		if (read_rq_pi(be, srq->dbrec, srq->ci, ring_size(&srq->ring), &srq->pi))
+			return REFUSE(be, DMA_ERROR, struct frnic_cmd_srq, dbrec);
+		if (idx_sub(srq->pi, srq->ci) > 1u << req->log_size)
+			return REFUSE(be, SRQ_TOO_FULL, struct frnic_cmd_srq, log_size);
+		srq->dbrec = req->dbrec;
+		ring_init(&srq->ring, req->base, req->levels, req->page_shift, req->log_size, srq->ring.log_stride);
+		return FRNIC_STATUS_SUCCESS;
+	}
 	srq->limit = req->limit;
 	srq->limit_armed = req->limit != 0;
 	srq_check_limit(be, srq); /* there may be fewer already */

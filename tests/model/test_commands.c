@@ -306,15 +306,33 @@ static void status_others(void)
 	r = good, r.srq.log_stride = 4, refused(FRNIC_STATUS_BAD_SIZE, OFF(srq, log_stride), &r);
 	r = good, r.srq.base = 8, refused(FRNIC_STATUS_BAD_ALIGN, OFF(srq, base), &r);
 	r = good, r.srq.levels = 1, refused(FRNIC_STATUS_BAD_PAGE, OFF(srq, levels), &r);
+	r = good, r.srq.flags = 1, refused(FRNIC_STATUS_BAD_RESERVED, OFF(srq, flags), &r);
 	r = good, r.srq.eqn = 33, refused(FRNIC_STATUS_BAD_EQN, OFF(srq, eqn), &r);
 	r = good, r.srq.srqn = srq->srqn, refused(FRNIC_STATUS_BUSY, OFF(srq, srqn), &r);
+
+	/* Resize below what is held. */
+	for (i = 0; i < 9; i++)
+		srq_post(srq, i, NULL, 0);
+	cmd_init(&good, FRNIC_CMD_OP_MODIFY_SRQ, srq->srqn), good.srq.flags = 1, good.srq.log_size = 3;
+	good.srq.base = host_alloc(n, 4096, 4096), good.srq.dbrec = host_alloc(n, 16, 16);
+	refused(FRNIC_STATUS_SRQ_TOO_FULL, OFF(srq, log_size), &good);
+	r = good, r.srq.log_size = 15, refused(FRNIC_STATUS_BAD_SIZE, OFF(srq, log_size), &r);
+	r = good, r.srq.base = 8, refused(FRNIC_STATUS_BAD_ALIGN, OFF(srq, base), &r);
+	r = good, r.srq.dbrec = 8, refused(FRNIC_STATUS_BAD_ALIGN, OFF(srq, dbrec), &r);
+	r = good, r.srq.flags = 2, refused(FRNIC_STATUS_BAD_RESERVED, OFF(srq, flags), &r);
 
 	cmd_init(&good, FRNIC_CMD_OP_CREATE_MR, 0x123400);
 	good.mr.pd = n->pd, good.mr.page_shift = 12, good.mr.length = 4096;
 	r = good, r.mr.key = 0, refused(FRNIC_STATUS_BAD_KEY, OFF(mr, key), &r);
 	r = good, r.mr.key = mr->key ^ 1, refused(FRNIC_STATUS_BUSY, OFF(mr, key), &r);
 	r = good, r.mr.pd = 0, refused(FRNIC_STATUS_BAD_PD, OFF(mr, pd), &r);
-	r = good, r.mr.pd |= 5u << 24, refused(FRNIC_STATUS_BAD_TYPE, OFF(mr, pd), &r);
+	r = good, r.mr.pd |= 6u << 24, refused(FRNIC_STATUS_BAD_TYPE, OFF(mr, pd), &r);
+	good.mr.pd |= FRNIC_MR_TYPE_DM << 24;
+	r = good, r.mr.levels = 1, refused(FRNIC_STATUS_BAD_PAGE, OFF(mr, levels), &r);
+	r = good, r.mr.base = reg_rd(n, FRNIC_REG_CAP_DM) - 4095, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
+	r = good, r.mr.base = UINT64_MAX - 100, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
+	r = good, r.mr.iova = UINT64_MAX - 10, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
+	good.mr.pd = n->pd;
 	r = good, r.mr.access = 0x40, refused(FRNIC_STATUS_BAD_ACCESS, OFF(mr, access), &r);
 	r = good, r.mr.access = FRNIC_ACCESS_REMOTE_WRITE, refused(FRNIC_STATUS_BAD_ACCESS, OFF(mr, access), &r);
 	r = good, r.mr.levels = 3, refused(FRNIC_STATUS_BAD_PAGE, OFF(mr, levels), &r);

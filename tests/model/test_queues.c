@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues and events: CQ depth and notification, EQ overflow, SRQ limit, doorbells, push area, page lists, packet buffers, hot reset, triggers. */
+/* Queues and events: CQ depth and notification, EQ overflow, SRQs, device memory, doorbells, push area, page lists, packet buffers, hot reset, triggers. */
 #include <stdlib.h>
 
 #include "harness.h"
@@ -563,6 +563,165 @@ static void test_srq_limit(void)
 	stop();
 }
 
+/* The ring is exchanged while it holds entries, for a larger and then for a smaller one; order and limit stay. */
+static void test_srq_resize(void)
+{
+	static const unsigned int logs[] = {5, 3};
+	struct test_cq *scq, *rcq;
+	struct test_srq *srq;
+	unsigned int i, posted = 0, got = 0;
+	struct test_qp *qp;
+	struct test_mr *mr;
+	union cmd_image req;
+	struct frnic_sge s;
+	struct frnic_cqe c;
+
+	start(NULL);
+	scq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
+	rcq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
+	srq = srq_create(n, 3, 5);
+	qp = self_qp(scq, rcq, srq, NULL);
+	mr = mr_create(n, 4096, FRNIC_ACCESS_LOCAL_WRITE);
+	s = sge_of(mr, 0, 32);
+	cmd_init(&req, FRNIC_CMD_OP_MODIFY_SRQ, srq->srqn);
+	req.srq.limit = 2;
+	MUST(cmd_regs(n, &req, NULL)); /* nothing is there: reached at once */
+	CHECK(take_event(n->eq0, FRNIC_EQE_TYPE_SRQ, FRNIC_SRQ_EVENT_LIMIT, srq->srqn));
+	for (i = 0; i < 8; i++)
+		srq_post(srq, posted++, &s, 1);
+	MUST(cmd_regs(n, &req, NULL));
+	for (i = 0; i < 2; i++) {
+		uint64_t base = host_alloc(n, 4096, 4096), dbrec = host_alloc(n, 16, 16);
+		unsigned int k, old = 1u << srq->log, size = 1u << logs[i];
+
+		/* Five are consumed, so that indices do not start at 0 and three are left. */
+		for (k = 0; k < 5; k++) {
+			post_rdma(qp, FRNIC_WQE_OP_SEND, 0, &s, 1, 0, 0, 0);
+			if (CHECK(cq_wait(rcq, &c, 10 * MS)))
+				CHECK_EQ(FRNIC_GET(FRNIC_CQE_W1_WQE_INDEX, c.w1), got++);
+		}
+		/* As a driver does: all that may be unread goes to its index's slot, oldest first. */
+		for (k = srq->pi - (old < size ? old : size); k != srq->pi; k++)
+			memcpy(host_ptr(n, base + (k & (size - 1)) * 32ull), host_ptr(n, srq->base + (k & (old - 1)) * 32ull), 32);
+		((struct frnic_qp_dbrec *)host_ptr(n, dbrec))->rq_pi = srq->pi & FRNIC_INDEX_MASK;
+		cmd_init(&req, FRNIC_CMD_OP_MODIFY_SRQ, srq->srqn);
+		req.srq.flags = 1, req.srq.log_size = logs[i], req.srq.base = base, req.srq.dbrec = dbrec;
+		MUST(cmd_regs(n, &req, NULL));
+		memset(host_ptr(n, srq->base), 0xff, 32ull << srq->log); /* nobody reads it now */
+		((struct frnic_qp_dbrec *)host_ptr(n, srq->dbrec))->rq_pi = 0;
+		srq->base = base, srq->dbrec = dbrec, srq->log = logs[i];
+		/* Full to the brim once. */
+		while (posted - got < (i ? 8 : 8 + 5))
+			srq_post(srq, posted++, &s, 1);
+		while (posted - got > 8) {
+			post_rdma(qp, FRNIC_WQE_OP_SEND, 0, &s, 1, 0, 0, 0);
+			if (!CHECK(cq_wait(rcq, &c, 10 * MS)))
+				break;
+			CHECK_EQ(FRNIC_GET(FRNIC_CQE_W1_WQE_INDEX, c.w1), got++);
+		}
+	}
+	CHECK(!eq_peek(n->eq0, &(struct frnic_eqe){0})); /* two or more were always left */
+	while (got < posted) {
+		post_rdma(qp, FRNIC_WQE_OP_SEND, 0, &s, 1, 0, 0, 0);
+		if (!CHECK(cq_wait(rcq, &c, 10 * MS)))
+			break;
+		CHECK_EQ(FRNIC_GET(FRNIC_CQE_W1_WQE_INDEX, c.w1), got++);
+	}
+	CHECK(take_event(n->eq0, FRNIC_EQE_TYPE_SRQ, FRNIC_SRQ_EVENT_LIMIT, srq->srqn));
+	stop();
+}
+
+/* ---- Device memory ---- */
+static uint64_t dm_rd(uint64_t off, unsigned int len)
+{
+	return n->ops->bar_read(n->be, FRNIC_BAR_DB, (uint64_t)reg_rd(n, FRNIC_REG_CAP_UAR) * FRNIC_UAR_STRIDE + off, len);
+}
+
+static void dm_wr(uint64_t off, const void *data, unsigned int len)
+{
+	n->ops->bar_write(n->be, FRNIC_BAR_DB, (uint64_t)reg_rd(n, FRNIC_REG_CAP_UAR) * FRNIC_UAR_STRIDE + off, data, len);
+}
+
+static void test_device_memory(void)
+{
+	uint32_t size, bad, key = 0x51200, word = 0x11223344;
+	uint64_t dword = 1000, wide[8];
+	struct frnic_sge s, d;
+	struct test_qp *qp, *a, *b;
+	struct qp_attr attr;
+	struct test_cq *cq;
+	struct test_mr *mr;
+	struct frnic_cqe c;
+	union cmd_image r;
+	unsigned int i;
+
+	start(NULL);
+	size = reg_rd(n, FRNIC_REG_CAP_DM);
+	CHECK(size && !(size & 4095));
+	/* From the host: words and bursts; what is misaligned or beyond the end changes nothing. */
+	bad = n->guest_errors;
+	for (i = 0; i < 8; i++)
+		wide[i] = 0x0101010101010101ull * (i + 1);
+	dm_wr(0x100, wide, 64);
+	dm_wr(0x108, &word, 4);
+	CHECK_EQ(dm_rd(0x100, 8), wide[0]);
+	CHECK_EQ(dm_rd(0x108, 8), (wide[1] & 0xffffffff00000000) | word);
+	CHECK_EQ(dm_rd(0x138, 4), 0x08080808);
+	CHECK_EQ(n->guest_errors, bad);
+	dm_wr(size - 4, wide, 8), dm_wr(2, wide, 4), dm_wr(0, wide, 2);
+	CHECK_EQ(n->guest_errors, bad + 3);
+	CHECK_EQ(dm_rd(size - 4, 4), 0);
+	CHECK_EQ(dm_rd(0, 4), 0);
+	CHECK_EQ(dm_rd(size, 4), 0);
+
+	/* From the wire and as local memory: a region in the middle, named from 0. */
+	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
+	qp = self_qp(cq, cq, NULL, NULL);
+	mr = mr_create(n, 4096, FRNIC_ACCESS_LOCAL_WRITE | FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ);
+	cmd_init(&r, FRNIC_CMD_OP_CREATE_MR, key);
+	r.mr.pd = n->pd | FRNIC_MR_TYPE_DM << 24, r.mr.length = 1024, r.mr.base = 0x1000;
+	r.mr.access = FRNIC_ACCESS_LOCAL_WRITE | FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ | FRNIC_ACCESS_REMOTE_ATOMIC;
+	MUST(cmd_regs(n, &r, NULL));
+	for (i = 0; i < 1024; i++)
+		*(uint8_t *)host_ptr(n, mr->addr + i) = (uint8_t)(i * 7 + 1);
+	s = sge_of(mr, 0, 1024);
+	post_rdma(qp, FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &s, 1, 0, key, 0);
+	CHECK(cq_wait(cq, &c, 10 * MS) && !cqe_status(&c));
+	CHECK_EQ(dm_rd(0x1000, 4), *(uint32_t *)host_ptr(n, mr->addr));
+	CHECK_EQ(dm_rd(0x13fc, 4), *(uint32_t *)host_ptr(n, mr->addr + 1020));
+	CHECK_EQ(dm_rd(0xffc, 4) | dm_rd(0x1400, 4), 0);
+	d = (struct frnic_sge){.addr = 4, .length = 1020, .lkey = key};
+	post_rdma(qp, FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &d, 1, mr->addr + 2048, mr->key, 0);
+	CHECK(cq_wait(cq, &c, 10 * MS) && !cqe_status(&c));
+	CHECK(!memcmp(host_ptr(n, mr->addr + 2048), host_ptr(n, mr->addr + 4), 1020));
+	/* Atomics, against what the host has put there. */
+	dm_wr(0x1008, &dword, 8);
+	s = sge_of(mr, 3072, 8);
+	post_atomic(qp, FRNIC_WQE_OP_FETCH_ADD, FRNIC_WQE_FLAG_SIGNALED, &s, 8, key, 5, 0);
+	CHECK(cq_wait(cq, &c, 10 * MS) && !cqe_status(&c));
+	CHECK_EQ(*(uint64_t *)host_ptr(n, mr->addr + 3072), 1000);
+	post_atomic(qp, FRNIC_WQE_OP_CMP_SWAP, FRNIC_WQE_FLAG_SIGNALED, &s, 8, key, 77, 1005);
+	CHECK(cq_wait(cq, &c, 10 * MS) && !cqe_status(&c));
+	CHECK_EQ(*(uint64_t *)host_ptr(n, mr->addr + 3072), 1005);
+	CHECK_EQ(dm_rd(0x1008, 8), 77);
+	/* One byte beyond the region; between two QPs, since an error takes both halves of one. */
+	a = qp_create(n, FRNIC_QP_TYPE_RC, cq, cq, NULL, NULL);
+	b = qp_create(n, FRNIC_QP_TYPE_RC, cq, cq, NULL, NULL);
+	attr = qp_attr_default();
+	qp_connect(a, b, &attr);
+	qp_connect(b, a, &attr);
+	s = sge_of(mr, 0, 1024);
+	post_rdma(a, FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &s, 1, 1, key, 0);
+	CHECK(cq_wait(cq, &c, 10 * MS));
+	CHECK_EQ(cqe_status(&c), FRNIC_CQE_STATUS_REM_ACCESS_ERR);
+	CHECK_EQ(dm_rd(0x1400, 4), 0);
+	/* A reset leaves nothing for the next one to read. */
+	reg_wr(n, FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_HOT_RESET);
+	sim_run(sim, 5 * MS);
+	CHECK_EQ(dm_rd(0x1008, 8), 0);
+	stop();
+}
+
 /* ---- Doorbells (R3.2) ---- */
 static void test_doorbells(void)
 {
@@ -605,7 +764,7 @@ static void test_doorbells(void)
 	BAD(n->ops->bar_write(n->be, FRNIC_BAR_DB, db, data, 4));
 	BAD(n->ops->bar_write(n->be, FRNIC_BAR_DB, db, data, 64));
 	BAD(n->ops->bar_write(n->be, FRNIC_BAR_DB, db + 8, data, 8));
-	BAD(n->ops->bar_write(n->be, FRNIC_BAR_DB, 1024ull * FRNIC_UAR_STRIDE, data, 8));
+	BAD(n->ops->bar_write(n->be, FRNIC_BAR_DB, 1024ull * FRNIC_UAR_STRIDE + reg_rd(n, FRNIC_REG_CAP_DM), data, 8));
 	BAD(n->ops->bar_write(n->be, FRNIC_BAR_DB, UINT64_MAX - 7, data, 8));
 	BAD(n->ops->bar_write(n->be, FRNIC_BAR_DB, db + FRNIC_UAR_PUSH_OFF, data, 4));
 	CHECK_EQ(counter(n, FRNIC_COUNTER_DB_DROPPED), bad + denied);
@@ -1124,6 +1283,8 @@ int main(void)
 	test_run("R3.6 link events", test_link_events);
 	test_run("R3.6 EQ that cannot be written is fatal, reset mends it", test_eq_dma_error);
 	test_run("R3.7 SRQ order and limit event", test_srq_limit);
+	test_run("R3.7 SRQ resized while it holds entries", test_srq_resize);
+	test_run("R5.2 device memory from the host, the wire and as local memory", test_device_memory);
 	test_run("R3.2 doorbells: refusals and log", test_doorbells);
 	test_run("R3.1 several WQEs under one doorbell", test_one_doorbell);
 	test_run("R5.4 push area", test_push);
