@@ -42,6 +42,9 @@ modules: ## frnic.ko for each guest kernel
 programs: ## test programs that run in guests
 	@$(MAKE) -s -C tests/guest
 
+test-pyverbs: build ## rdma-core's own tests of the verbs, in one guest; what they skip, by reason
+	@tests/run --only pyverbs
+
 bench-vm: build ## ib_write_lat and ib_write_bw against Soft-RoCE in the same two guests, with the ratios
 	@tests/run --only bench
 
@@ -50,6 +53,11 @@ bench-provider: rdma-core ## instructions of post_send and poll_cq of an 8-byte 
 
 bench-model: ## packets a second through the functional model alone
 	@$(MAKE) -s -C tests/model bench
+
+test-users: build ## standard RDMA programs, one by one, as a table (qperf, UCX, libfabric, MPI, ...; installs them)
+	@tests/install-users.sh
+	@$(MAKE) -s -C tests/guest users
+	@tests/run --group users-
 
 test-runner: build ## the guest runner's own tests: scripts that fail, guests that die, time that runs out
 	@tests/vm/selftest
@@ -69,4 +77,4 @@ static: modules ## checkpatch, sparse and W=1 over the kernel module
 clean: ## remove what was built, keep what was downloaded
 	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/vm build/log build/test
 
-.PHONY: help run test build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-runner test-rtl formal syn static clean
+.PHONY: help run test test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-users test-runner test-rtl formal syn static clean

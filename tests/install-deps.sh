@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs the Debian 12 packages that building and testing need; only those that are missing. Not root: prints the line to run.
+# Installs the Debian 12 packages that building and testing need (or those that it is given); only those that are missing. Not root: prints the
+# line to run.
 
 PACKAGES="
  gcc g++ make cmake ninja-build meson pkg-config flex bison bc dpkg-dev git
@@ -14,6 +15,7 @@ PACKAGES="
  valgrind iperf3
  verilator yosys z3 iverilog
 "
+[ $# = 0 ] || PACKAGES=$*
 
 missing=
 installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 2> /dev/null | sed -n 's/^ii  *//p')

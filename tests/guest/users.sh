@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The table of standard RDMA programs (make test-users). Runs in both guests; GROUP names the file in users/ that lists programs, each with a
+# server line, a client line and a check. What is here: how such a line is run and judged, and how its row is printed. The client prints.
+. "$(dirname "$0")/steps.sh"
+
+CANNOT=0 USES=0
+mkfifo /tmp/tick; exec 7<> /tmp/tick
+tick() { read -r -t 0.1 -u 7 _; } # a pause without a process: under emulation each of those is felt by the server
+
+# serve DONE MODE LINE: runs a server until it ends, or (MODE stays) until the client has created DONE. A server of MODE ends that is still there
+# ten seconds after its client is an error.
+serve() {
+	local pid rc end
+	rm -f "$1"
+	set -m; bash -c "$3" & pid=$!; set +m
+	trap 'kill -KILL -- -$pid; exit 1' TERM
+	while kill -0 $pid 2> /dev/null && [ ! -e "$1" ]; do tick; done
+	end=$((SECONDS + 10))
+	while [ "$2" = ends ] && [ $SECONDS -lt $end ] && kill -0 $pid 2> /dev/null; do tick; done
+	if kill -0 $pid 2> /dev/null; then
+		kill -TERM -- -$pid
+		end=$((SECONDS + 3))
+		while kill -0 $pid 2> /dev/null && [ $SECONDS -lt $end ]; do tick; done
+		kill -KILL -- -$pid 2> /dev/null
+		wait $pid 2> /dev/null
+		[ "$2" = stays ] || { echo "the server still ran after its client's end"; return 1; }
+		return 0
+	fi
+	wait $pid; rc=$?
+	[ "$2" = ends ] || { echo "the server ended by itself with status $rc"; [ $rc = 0 ]; return; }
+	return $rc
+}
+export -f serve tick
+
+# both SECONDS READY SERVER CLIENT -> RC (client), SRC (server), logs CLOG and SLOG; both are set on the client only. MODE as serve has it.
+both() {
+	local done log rc
+	USES=$((USES + 1)) done=$SHARE/done.$USES log=$OUT/$USES CLOG=$OUT/$USES SLOG=$SHARE/server.$USES.log
+	export USER_LINE=$3
+	pair "$log" "$1" "$2" "serve $done ${MODE:-ends} \"\$USER_LINE\"" "$4
+		rc=\$?; : > $done; exit \$rc"
+	rc=$?
+	if [ "$NODE" = server ]; then cp "$log" "$SLOG"; put src.$USES $rc; fi
+	barrier judged
+	[ "$NODE" = server ] && return 1
+	RC=$rc SRC=$(get src.$USES)
+}
+
+row() { echo "ROW $1 | $2 | $3"; }
+failed_row() { # PROGRAM ARGUMENTS WHY
+	FAILED=$((FAILED + 1))
+	row "$1" "$2" "FAILED: $3"
+	tail -n 12 "$CLOG" | sed 's/^/    client: /'; tail -n 12 "$SLOG" | sed 's/^/    server: /'
+}
+
+# use PROGRAM ARGUMENTS SECONDS READY SERVER CLIENT [CHECK]
+#   PROGRAM and ARGUMENTS are what the table shows. READY as "listening" has it. Passes when both lines end with status 0 in time and CHECK, called
+#   on the client with CLIENT_LOG SERVER_LOG, agrees; what it prints (a figure) goes into the row. MODE=stays before it: the server is stopped when the
+#   client has ended. SERVER may be "true" for a program that needs none.
+use() {
+	local fig
+	both "${@:3:4}" || return 0
+	if [ "$RC" != 0 ] || [ "$SRC" != 0 ]; then failed_row "$1" "$2" "status client $RC, server $SRC"; return; fi
+	fig=$(${7:-true} "$CLOG" "$SLOG") || { failed_row "$1" "$2" "output: $fig"; return; }
+	PASSED=$((PASSED + 1))
+	row "$1" "$2" "passed${fig:+: ${fig//$'\n'/ }}"
+}
+
+# cannot PROGRAM ARGUMENTS SECONDS READY SERVER CLIENT PATTERN REASON: for what fails by the program's own doing. It is run all the same: it counts as
+# "cannot pass" only if it fails with PATTERN in one of the logs; failing otherwise is a failure, and should it pass, it passes.
+cannot() {
+	both "${@:3:4}" || return 0
+	if [ "$RC" = 0 ] && [ "$SRC" = 0 ]; then
+		PASSED=$((PASSED + 1)); row "$1" "$2" "passed"
+	elif grep -aqE -e "$7" "$CLOG" "$SLOG"; then
+		CANNOT=$((CANNOT + 1)); row "$1" "$2" "cannot pass: $8"
+	else
+		failed_row "$1" "$2" "status client $RC, server $SRC, and not as known ($8)"
+	fi
+}
+
+. "$(dirname "$0")/users/$GROUP.sh"
+[ "$NODE" = server ] && exit 0
+echo "$CANNOT cannot pass"
+steps_end
