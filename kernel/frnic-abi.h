@@ -10,6 +10,7 @@
 #define FRNIC_ABI_USER_H
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #define FRNIC_ABI_VERSION 1
 
@@ -104,6 +105,20 @@ struct frnic_create_srq_resp {
 	__u32 srqn;
 };
 
+/*
+ * With IB_SRQ_MAX_WR. The caller holds off posting; it has copied every entry
+ * that the device may not have read to its index's slot of the new ring
+ * (MODIFY_SRQ, resize).
+ */
+struct frnic_modify_srq_req {
+	__u32 comp_mask;
+	__u8 log_size;
+	__u8 reserved[3];
+	__aligned_u64 buf_addr;
+	__aligned_u64 buf_len;
+	__aligned_u64 dbrec_off;	/* struct frnic_qp_dbrec */
+};
+
 /* What a UD work request needs and only the kernel can resolve. */
 struct frnic_create_ah_resp {
 	__u32 comp_mask;
@@ -111,6 +126,38 @@ struct frnic_create_ah_resp {
 	__u8 hop_limit;
 	__u8 reserved;
 	__u32 reserved2;
+};
+
+/* Importing: a second context on the same file (UVERBS_METHOD_QUERY_CONTEXT) */
+
+enum frnic_query_context_attrs {
+	FRNIC_ATTR_QUERY_CONTEXT_RESP =	/* struct frnic_alloc_ucontext_resp */
+		(1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum frnic_pd_methods {
+	FRNIC_METHOD_PD_QUERY = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum frnic_pd_query_attrs {
+	FRNIC_ATTR_QUERY_PD_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	FRNIC_ATTR_QUERY_PD_RESP,	/* struct frnic_alloc_pd_resp */
+};
+
+/* Device memory; the offset maps all of it, write-combining. */
+
+enum frnic_dm_alloc_attrs {
+	FRNIC_ATTR_ALLOC_DM_RESP_MMAP_OFFSET = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum frnic_dm_methods {
+	FRNIC_METHOD_DM_QUERY = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum frnic_dm_query_attrs {
+	FRNIC_ATTR_QUERY_DM_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	FRNIC_ATTR_QUERY_DM_RESP_MMAP_OFFSET,	/* __aligned_u64 */
+	FRNIC_ATTR_QUERY_DM_RESP_LENGTH,	/* __aligned_u64 */
 };
 
 #endif /* FRNIC_ABI_USER_H */

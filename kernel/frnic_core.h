@@ -59,6 +59,7 @@ struct frnic_caps {
 	u32 msix;
 	u32 ethqs;
 	u32 macs;
+	u32 dm_size;		/* bytes */
 	u16 max_eth_mtu;
 	u8 max_path_mtu;	/* FRNIC_MTU_*, the same code as enum ib_mtu */
 	u8 max_send_sge;
@@ -130,6 +131,7 @@ struct frnic_dev {
 	void __iomem *regs;	/* BAR0 */
 	void __iomem *db;	/* doorbell page of UAR 0 */
 	phys_addr_t db_phys;	/* BAR2 */
+	phys_addr_t dm_phys;	/* device memory in it */
 	struct frnic_caps caps;
 	enum frnic_state state;	/* frnic_alive() */
 

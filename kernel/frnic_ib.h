@@ -33,6 +33,9 @@ struct frnic_ib_dev {
 	spinlock_t kcq_lock;
 	struct list_head kcqs;
 	struct work_struct flush_work;
+
+	struct mutex dm_lock;		/* dm_used */
+	unsigned long *dm_used;		/* pages of device memory */
 };
 
 /* A process's doorbell and push page; lives until the last mapping is gone. */
@@ -42,10 +45,15 @@ struct frnic_user_uar {
 	struct kref ref;
 };
 
+struct frnic_dm;
+
+/* A UAR's page or, with dm, device memory. */
 struct frnic_mmap_entry {
 	struct rdma_user_mmap_entry rdma_entry;
+	phys_addr_t phys;
+	bool wc;
 	struct frnic_user_uar *uar;
-	bool push;
+	struct frnic_dm *dm;
 };
 
 struct frnic_ucontext {
@@ -82,6 +90,7 @@ struct frnic_cq {
 	struct ib_cq ibcq;
 	struct frnic_obj obj;
 	u8 log_size;
+	struct mutex resize_lock;	/* user: the ring as it stands */
 	struct ib_umem *umem;		/* user */
 	struct frnic_pgl pgl;		/* user */
 
@@ -136,6 +145,7 @@ struct frnic_srq {
 	u32 max_wr;
 	u32 max_sge;
 	bool failed;			/* error event given */
+	struct mutex resize_lock;	/* user: the ring as it stands */
 	struct ib_umem *umem;		/* user */
 	struct frnic_pgl pgl;		/* user */
 
@@ -273,6 +283,9 @@ int frnic_udata_in(struct ib_udata *udata, void *req, size_t size, size_t min);
 int frnic_udata_out(struct ib_udata *udata, void *resp, size_t size);
 u16 frnic_udata_uar(struct ib_udata *udata);
 void frnic_wake_flush(struct frnic_dev *fdev);
+struct rdma_user_mmap_entry *
+frnic_mmap_insert_dm(struct frnic_ucontext *uctx, phys_addr_t phys, size_t len,
+		     struct frnic_dm *dm);
 
 /* frnic_ib_mem.c */
 int frnic_pgl_ring(struct frnic_dev *fdev, struct ib_umem *umem, u64 off,
@@ -350,6 +363,17 @@ int frnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 int frnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad_wr);
 
+/* frnic_ib_dm.c */
+extern const struct uapi_definition frnic_dm_defs[];
+int frnic_dm_init(struct frnic_ib_dev *fib);
+void frnic_dm_fini(struct frnic_ib_dev *fib);
+u64 frnic_dm_offset(struct ib_dm *ibdm);
+void frnic_dm_unmapped(struct frnic_dm *dm);
+struct ib_dm *frnic_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *ibuctx,
+			     struct ib_dm_alloc_attr *attr,
+			     struct uverbs_attr_bundle *attrs);
+int frnic_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs);
+
 /* frnic_ib_mr.c */
 struct ib_mr *frnic_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *frnic_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
@@ -360,6 +384,9 @@ struct ib_mr *frnic_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 struct ib_mr *frnic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				  u64 length, u64 iova, int access,
 				  struct ib_pd *ibpd, struct ib_udata *udata);
+struct ib_mr *frnic_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
+			      struct ib_dm_mr_attr *attr,
+			      struct uverbs_attr_bundle *attrs);
 int frnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 struct ib_mr *frnic_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 			     u32 max_num_sg);

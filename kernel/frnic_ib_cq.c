@@ -94,6 +94,7 @@ int frnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!attr->cqe || attr->cqe > fdev->caps.max_cqe)
 		return -EINVAL;
 
+	mutex_init(&cq->resize_lock);
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->list);
 	INIT_LIST_HEAD(&cq->send_qps);
@@ -262,8 +263,11 @@ int frnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	req.page_shift = pgl.shift;
 	req.base = cpu_to_le64(pgl.base);
 	req.dbrec = cpu_to_le64(rec);
+	/* The core does not keep two calls apart. */
+	mutex_lock(&cq->resize_lock);
 	err = frnic_cmd_exec(fdev, &req, snap);
 	if (err) {
+		mutex_unlock(&cq->resize_lock);
 		frnic_pgl_free(fdev, &pgl);
 		ib_umem_release(umem);
 		return err;
@@ -275,6 +279,7 @@ int frnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	cq->pgl = pgl;
 	cq->log_size = ureq.log_size;
 	ibcq->cqe = 1 << cq->log_size;
+	mutex_unlock(&cq->resize_lock);
 
 	live0 = le32_to_cpup((__le32 *)(snap + offsetof(struct frnic_cmd_cq,
 							live0)));

@@ -13,6 +13,9 @@
 
 #include "frnic_ib.h"
 
+#define UVERBS_MODULE_NAME frnic
+#include <rdma/uverbs_named_ioctl.h>
+
 /*
  * There is no subnet manager on Ethernet to hand out P_Keys. Entry 0 is the full
  * default key, as everybody expects.
@@ -97,6 +100,9 @@ static int frnic_query_device(struct ib_device *ibdev,
 					  IB_DEVICE_MEM_WINDOW_TYPE_2B;
 		attr->max_mw = caps->mrs / 2;
 	}
+	attr->max_dm_size = caps->dm_size;
+	if (frnic_has(fdev, FRNIC_REG_FEATURES_RESIZE_SRQ))
+		attr->device_cap_flags |= IB_DEVICE_SRQ_RESIZE;
 	if (frnic_has(fdev, FRNIC_REG_FEATURES_SRQ)) {
 		attr->max_srq = caps->srqs - fdev->srqs.first;
 		attr->max_srq_wr = caps->max_rq_entries;
@@ -300,8 +306,9 @@ static void frnic_user_uar_release(struct kref *ref)
 	kfree(uar);
 }
 
-static struct rdma_user_mmap_entry *
-frnic_mmap_insert(struct frnic_ucontext *uctx, bool push)
+static struct frnic_mmap_entry *
+frnic_mmap_insert(struct frnic_ucontext *uctx, phys_addr_t phys, size_t len,
+		  bool wc)
 {
 	struct frnic_mmap_entry *entry;
 	int err;
@@ -310,15 +317,42 @@ frnic_mmap_insert(struct frnic_ucontext *uctx, bool push)
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
 
-	entry->uar = uctx->uar;
-	entry->push = push;
+	entry->phys = phys;
+	entry->wc = wc;
 	err = rdma_user_mmap_entry_insert(&uctx->ibuctx, &entry->rdma_entry,
-					  PAGE_SIZE);
+					  len);
 	if (err) {
 		kfree(entry);
 		return ERR_PTR(err);
 	}
+	return entry;
+}
+
+static struct rdma_user_mmap_entry *
+frnic_mmap_insert_uar(struct frnic_ucontext *uctx, bool push)
+{
+	struct frnic_uar *uar = &uctx->uar->uar;
+	struct frnic_mmap_entry *entry;
+
+	entry = frnic_mmap_insert(uctx, push ? uar->push_phys : uar->db_phys,
+				  PAGE_SIZE, push);
+	if (IS_ERR(entry))
+		return ERR_CAST(entry);
+	entry->uar = uctx->uar;
 	kref_get(&uctx->uar->ref);
+	return &entry->rdma_entry;
+}
+
+struct rdma_user_mmap_entry *
+frnic_mmap_insert_dm(struct frnic_ucontext *uctx, phys_addr_t phys, size_t len,
+		     struct frnic_dm *dm)
+{
+	struct frnic_mmap_entry *entry;
+
+	entry = frnic_mmap_insert(uctx, phys, len, true);
+	if (IS_ERR(entry))
+		return ERR_CAST(entry);
+	entry->dm = dm;
 	return &entry->rdma_entry;
 }
 
@@ -328,7 +362,10 @@ static void frnic_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 	struct frnic_mmap_entry *entry =
 		container_of(rdma_entry, struct frnic_mmap_entry, rdma_entry);
 
-	kref_put(&entry->uar->ref, frnic_user_uar_release);
+	if (entry->dm)
+		frnic_dm_unmapped(entry->dm);
+	if (entry->uar)
+		kref_put(&entry->uar->ref, frnic_user_uar_release);
 	kfree(entry);
 }
 
@@ -336,7 +373,6 @@ static int frnic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *rdma_entry;
 	struct frnic_mmap_entry *entry;
-	phys_addr_t phys;
 	pgprot_t prot;
 	int err;
 
@@ -348,17 +384,32 @@ static int frnic_mmap(struct ib_ucontext *ibuctx, struct vm_area_struct *vma)
 		return -EINVAL;
 	entry = container_of(rdma_entry, struct frnic_mmap_entry, rdma_entry);
 
-	if (entry->push) {
-		phys = entry->uar->uar.push_phys;
-		prot = pgprot_writecombine(vma->vm_page_prot);
-	} else {
-		phys = entry->uar->uar.db_phys;
-		prot = pgprot_noncached(vma->vm_page_prot);
-	}
-	err = rdma_user_mmap_io(ibuctx, vma, PHYS_PFN(phys), PAGE_SIZE, prot,
+	prot = entry->wc ? pgprot_writecombine(vma->vm_page_prot) :
+			   pgprot_noncached(vma->vm_page_prot);
+	err = rdma_user_mmap_io(ibuctx, vma, PHYS_PFN(entry->phys),
+				rdma_entry->npages * PAGE_SIZE, prot,
 				rdma_entry);
 	rdma_user_mmap_entry_put(rdma_entry);
 	return err;
+}
+
+static void frnic_describe_ucontext(struct frnic_ucontext *uctx,
+				    struct frnic_alloc_ucontext_resp *resp)
+{
+	struct frnic_dev *fdev = to_fdev(uctx->ibuctx.device);
+
+	resp->features = fdev->caps.features;
+	resp->db_mmap_offset = rdma_user_mmap_get_offset(uctx->db_entry);
+	resp->push_mmap_offset = rdma_user_mmap_get_offset(uctx->push_entry);
+	resp->uar = uctx->uar->uar.index;
+	resp->push_size = fdev->caps.push_size;
+	resp->max_sq_units = fdev->caps.max_sq_units;
+	resp->max_rq_entries = fdev->caps.max_rq_entries;
+	resp->max_cqe = fdev->caps.max_cqe;
+	resp->max_inline = fdev->caps.max_inline;
+	resp->max_send_sge = fdev->caps.max_send_sge;
+	resp->max_recv_sge = fdev->caps.max_recv_sge;
+	resp->clock_khz = 1000000;
 }
 
 static int frnic_alloc_ucontext(struct ib_ucontext *ibuctx,
@@ -391,29 +442,18 @@ static int frnic_alloc_ucontext(struct ib_ucontext *ibuctx,
 	}
 	kref_init(&uctx->uar->ref);
 
-	uctx->db_entry = frnic_mmap_insert(uctx, false);
+	uctx->db_entry = frnic_mmap_insert_uar(uctx, false);
 	if (IS_ERR(uctx->db_entry)) {
 		err = PTR_ERR(uctx->db_entry);
 		goto err_put_uar;
 	}
-	uctx->push_entry = frnic_mmap_insert(uctx, true);
+	uctx->push_entry = frnic_mmap_insert_uar(uctx, true);
 	if (IS_ERR(uctx->push_entry)) {
 		err = PTR_ERR(uctx->push_entry);
 		goto err_remove_db;
 	}
 
-	resp.features = fdev->caps.features;
-	resp.db_mmap_offset = rdma_user_mmap_get_offset(uctx->db_entry);
-	resp.push_mmap_offset = rdma_user_mmap_get_offset(uctx->push_entry);
-	resp.uar = uctx->uar->uar.index;
-	resp.push_size = fdev->caps.push_size;
-	resp.max_sq_units = fdev->caps.max_sq_units;
-	resp.max_rq_entries = fdev->caps.max_rq_entries;
-	resp.max_cqe = fdev->caps.max_cqe;
-	resp.max_inline = fdev->caps.max_inline;
-	resp.max_send_sge = fdev->caps.max_send_sge;
-	resp.max_recv_sge = fdev->caps.max_recv_sge;
-	resp.clock_khz = 1000000;
+	frnic_describe_ucontext(uctx, &resp);
 	err = frnic_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_remove_push;
@@ -444,6 +484,26 @@ static void frnic_dealloc_ucontext(struct ib_ucontext *ibuctx)
 static void frnic_disassociate_ucontext(struct ib_ucontext *ibuctx)
 {
 }
+
+/* A second context on the same file, perhaps in another process, asks. */
+static int frnic_query_ucontext(struct ib_ucontext *ibuctx,
+				struct uverbs_attr_bundle *attrs)
+{
+	struct frnic_alloc_ucontext_resp resp = {};
+
+	frnic_describe_ucontext(to_fuctx(ibuctx), &resp);
+	return uverbs_copy_to_struct_or_zero(attrs,
+					     FRNIC_ATTR_QUERY_CONTEXT_RESP,
+					     &resp, sizeof(resp));
+}
+
+#define FRNIC_UCTX_RESP	UVERBS_ATTR_STRUCT(struct frnic_alloc_ucontext_resp,	\
+					   clock_khz)
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(frnic_query_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(FRNIC_ATTR_QUERY_CONTEXT_RESP,
+						 FRNIC_UCTX_RESP, UA_MANDATORY));
 
 /* Protection domains exist as numbers in other contexts only. */
 
@@ -478,6 +538,36 @@ static int frnic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	frnic_num_free(&to_fdev(ibpd->device)->pds, to_fpd(ibpd)->pdn);
 	return 0;
 }
+
+/* Importing asks this, so that a handle that names none is refused there. */
+static int UVERBS_HANDLER(FRNIC_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_pd *ibpd = uverbs_attr_get_obj(attrs,
+						 FRNIC_ATTR_QUERY_PD_HANDLE);
+	struct frnic_alloc_pd_resp resp = { .pdn = to_fpd(ibpd)->pdn };
+
+	return uverbs_copy_to_struct_or_zero(attrs, FRNIC_ATTR_QUERY_PD_RESP,
+					     &resp, sizeof(resp));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(FRNIC_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(FRNIC_ATTR_QUERY_PD_HANDLE,
+					    UVERBS_OBJECT_PD,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(FRNIC_ATTR_QUERY_PD_RESP,
+						UVERBS_ATTR_STRUCT(struct frnic_alloc_pd_resp,
+								   pdn),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(frnic_pd_methods, UVERBS_OBJECT_PD,
+		   &UVERBS_METHOD(FRNIC_METHOD_PD_QUERY));
+
+static const struct uapi_definition frnic_uapi_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &frnic_query_context),
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &frnic_pd_methods),
+	UAPI_DEF_CHAIN(frnic_dm_defs),
+	{},
+};
 
 /* Events */
 
@@ -628,6 +718,7 @@ static const struct ib_device_ops frnic_dev_ops = {
 	.query_pkey = frnic_query_pkey,
 	.query_port = frnic_query_port,
 	.query_qp = frnic_query_qp,
+	.query_ucontext = frnic_query_ucontext,
 	.reg_user_mr = frnic_reg_user_mr,
 	.reg_user_mr_dmabuf = frnic_reg_user_mr_dmabuf,
 	.req_notify_cq = frnic_req_notify_cq,
@@ -660,6 +751,12 @@ static const struct ib_device_ops frnic_mw_ops = {
 static const struct ib_device_ops frnic_mcast_ops = {
 	.attach_mcast = frnic_attach_mcast,
 	.detach_mcast = frnic_detach_mcast,
+};
+
+static const struct ib_device_ops frnic_dm_ops = {
+	.alloc_dm = frnic_alloc_dm,
+	.dealloc_dm = frnic_dealloc_dm,
+	.reg_dm_mr = frnic_reg_dm_mr,
 };
 
 static const struct ib_device_ops frnic_resize_ops = {
@@ -700,14 +797,21 @@ int frnic_ib_add(struct frnic_dev *fdev)
 		ib_set_device_ops(ibdev, &frnic_mcast_ops);
 	if (frnic_has(fdev, FRNIC_REG_FEATURES_RESIZE_CQ))
 		ib_set_device_ops(ibdev, &frnic_resize_ops);
+	if (fdev->caps.dm_size)
+		ib_set_device_ops(ibdev, &frnic_dm_ops);
+	ibdev->driver_def = frnic_uapi_defs;
+
+	err = frnic_dm_init(fib);
+	if (err)
+		goto err_dealloc;
 
 	err = frnic_set_pkeys(fdev);
 	if (err)
-		goto err_dealloc;
+		goto err_dm;
 
 	err = ib_device_set_netdev(ibdev, fdev->netdev, FRNIC_PORT);
 	if (err)
-		goto err_dealloc;
+		goto err_dm;
 
 	/* A region may be one piece; nothing in the device limits segments. */
 	dma_set_max_seg_size(dev, UINT_MAX);
@@ -730,6 +834,8 @@ err_unregister:
 	cancel_work_sync(&fib->flush_work);
 err_clear:
 	fdev->ib = NULL;
+err_dm:
+	frnic_dm_fini(fib);
 err_dealloc:
 	ib_dealloc_device(ibdev);
 	return err;
@@ -747,5 +853,7 @@ void frnic_ib_remove(struct frnic_dev *fdev)
 	/* All queues are gone, so nobody queues this again. */
 	cancel_work_sync(&fib->flush_work);
 	fdev->ib = NULL;
+	/* All mappings are gone too. */
+	frnic_dm_fini(fib);
 	ib_dealloc_device(&fib->ibdev);
 }

@@ -329,6 +329,43 @@ struct ib_mr *frnic_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	return NULL;
 }
 
+/* Addresses in it start at 0; the core has checked that it lies in the memory. */
+struct ib_mr *frnic_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
+			      struct ib_dm_mr_attr *attr,
+			      struct uverbs_attr_bundle *attrs)
+{
+	struct frnic_dev *fdev = to_fdev(ibpd->device);
+	struct frnic_cmd_mr req;
+	struct frnic_mr *mr;
+	int err;
+
+	/* The device binds no windows to it. */
+	if (attr->access_flags & IB_ACCESS_MW_BIND)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = frnic_check_access(attr->access_flags);
+	if (err)
+		return ERR_PTR(err);
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+
+	mr->type = FRNIC_MR_TYPE_DM;
+	mr->access = attr->access_flags & FRNIC_MR_ACCESS;
+	frnic_mr_image(&req, FRNIC_CMD_OP_CREATE_MR, 0, ibpd, mr->type);
+	req.access = mr->access;
+	req.length = cpu_to_le64(attr->length);
+	req.base = cpu_to_le64(frnic_dm_offset(ibdm) + attr->offset);
+	err = frnic_create_key(fdev, &req, &mr->ibmr.lkey);
+	if (err) {
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	mr->ibmr.rkey = mr->ibmr.lkey;
+	mr->ibmr.length = attr->length;
+	return &mr->ibmr;
+}
+
 int frnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct frnic_dev *fdev = to_fdev(ibmr->device);

@@ -42,24 +42,27 @@ static void frnic_srq_free_mem(struct frnic_dev *fdev, struct frnic_srq *srq)
 		frnic_buf_free(fdev, &srq->buf);
 }
 
-static int frnic_srq_pin(struct frnic_dev *fdev, struct frnic_srq *srq,
-			 const struct frnic_create_srq_req *ureq, u64 *rec)
+static int frnic_srq_pin(struct frnic_dev *fdev, u64 addr, u64 len, u64 rec_off,
+			 u64 ring, struct ib_umem **umem, struct frnic_pgl *pgl,
+			 u64 *rec)
 {
 	int err;
 
-	srq->umem = frnic_umem_ring(fdev, ureq->buf_addr, ureq->buf_len);
-	if (IS_ERR(srq->umem)) {
-		err = PTR_ERR(srq->umem);
-		srq->umem = NULL;
-		return err;
+	*umem = frnic_umem_ring(fdev, addr, len);
+	if (IS_ERR(*umem)) {
+		err = PTR_ERR(*umem);
+		goto err_clear;
 	}
 
-	err = frnic_umem_record(srq->umem, ureq->dbrec_off, rec);
-	if (err)
-		return err;
-	return frnic_pgl_ring(fdev, srq->umem, 0,
-			      1ull << (srq->log_size + srq->log_stride),
-			      &srq->pgl);
+	err = frnic_umem_record(*umem, rec_off, rec);
+	if (!err)
+		err = frnic_pgl_ring(fdev, *umem, 0, ring, pgl);
+	if (!err)
+		return 0;
+	ib_umem_release(*umem);
+err_clear:
+	*umem = NULL;
+	return err;
 }
 
 static int frnic_srq_alloc_kernel(struct frnic_dev *fdev, struct frnic_srq *srq)
@@ -108,6 +111,7 @@ int frnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	    attr->attr.max_sge > fdev->caps.max_recv_sge)
 		return -EINVAL;
 
+	mutex_init(&srq->resize_lock);
 	spin_lock_init(&srq->lock);
 	if (udata) {
 		err = frnic_udata_in(udata, &ureq, sizeof(ureq), sizeof(ureq));
@@ -124,7 +128,10 @@ int frnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		srq->log_size = ureq.log_size;
 		srq->log_stride = ureq.log_stride;
 		srq->max_wr = attr->attr.max_wr;
-		err = frnic_srq_pin(fdev, srq, &ureq, &rec);
+		err = frnic_srq_pin(fdev, ureq.buf_addr, ureq.buf_len,
+				    ureq.dbrec_off,
+				    1ull << (srq->log_size + srq->log_stride),
+				    &srq->umem, &srq->pgl, &rec);
 	} else {
 		attr->attr.max_sge = max(attr->attr.max_sge, 1u);
 		srq->log_size = order_base_2(attr->attr.max_wr);
@@ -203,6 +210,68 @@ int frnic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	return 0;
 }
 
+/*
+ * Indices go on, so the device needs to be told nothing of the entries: the
+ * provider has copied them.
+ */
+static int frnic_resize_srq(struct frnic_srq *srq, u32 max_wr,
+			    struct ib_udata *udata)
+{
+	struct frnic_dev *fdev = to_fdev(srq->ibsrq.device);
+	struct frnic_modify_srq_req ureq;
+	struct frnic_pgl pgl = {};
+	struct ib_umem *umem;
+	u64 rec;
+	int err;
+	struct frnic_cmd_srq req = {
+		.ctrl = frnic_cmd_ctrl(FRNIC_CMD_OP_MODIFY_SRQ),
+		.srqn = cpu_to_le32(srq->obj.num),
+		.flags = BIT(0),
+	};
+
+	/* Kernel users do not resize. */
+	if (!udata || !srq->umem ||
+	    !frnic_has(fdev, FRNIC_REG_FEATURES_RESIZE_SRQ))
+		return -EOPNOTSUPP;
+	err = frnic_udata_in(udata, &ureq, sizeof(ureq), sizeof(ureq));
+	if (err)
+		return err;
+	if (ureq.comp_mask || memchr_inv(ureq.reserved, 0, sizeof(ureq.reserved)) ||
+	    ureq.log_size > ilog2(fdev->caps.max_rq_entries) || !max_wr ||
+	    max_wr > 1u << ureq.log_size)
+		return -EINVAL;
+
+	err = frnic_srq_pin(fdev, ureq.buf_addr, ureq.buf_len, ureq.dbrec_off,
+			    1ull << (ureq.log_size + srq->log_stride), &umem,
+			    &pgl, &rec);
+	if (err)
+		return err;
+
+	req.log_size = ureq.log_size;
+	req.levels = pgl.levels;
+	req.page_shift = pgl.shift;
+	req.base = cpu_to_le64(pgl.base);
+	req.dbrec = cpu_to_le64(rec);
+	/* The core does not keep two calls apart. */
+	mutex_lock(&srq->resize_lock);
+	err = frnic_cmd_exec(fdev, &req, NULL);
+	if (err) {
+		mutex_unlock(&srq->resize_lock);
+		frnic_pgl_free(fdev, &pgl);
+		ib_umem_release(umem);
+		return err;
+	}
+
+	/* The device has left the old ring for good. */
+	frnic_srq_free_mem(fdev, srq);
+	srq->umem = umem;
+	srq->pgl = pgl;
+	srq->log_size = ureq.log_size;
+	srq->max_wr = max_wr;
+	mutex_unlock(&srq->resize_lock);
+	return 0;
+}
+
 int frnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
@@ -211,14 +280,20 @@ int frnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		.ctrl = frnic_cmd_ctrl(FRNIC_CMD_OP_MODIFY_SRQ),
 		.srqn = cpu_to_le32(srq->obj.num),
 	};
+	int err;
 
-	/* Resizing is not offered (IB_DEVICE_SRQ_RESIZE). */
-	if (mask & ~IB_SRQ_LIMIT)
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
 		return -EOPNOTSUPP;
+	if (mask & IB_SRQ_LIMIT &&
+	    attr->srq_limit > (mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->max_wr))
+		return -EINVAL;
+	if (mask & IB_SRQ_MAX_WR) {
+		err = frnic_resize_srq(srq, attr->max_wr, udata);
+		if (err)
+			return err;
+	}
 	if (!(mask & IB_SRQ_LIMIT))
 		return 0;
-	if (attr->srq_limit > srq->max_wr)
-		return -EINVAL;
 
 	req.limit = cpu_to_le32(attr->srq_limit);
 	return frnic_cmd_exec(to_fdev(ibsrq->device), &req, NULL);

@@ -163,6 +163,8 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	c->push_size = frnic_rd32(fdev, FRNIC_REG_CAP_PUSH);
 	c->pkt_bufs = frnic_rd32(fdev, FRNIC_REG_CAP_BUFS);
 	c->macs = frnic_rd32(fdev, FRNIC_REG_CAP_MAC);
+	if (frnic_has(fdev, FRNIC_REG_FEATURES_DM))
+		c->dm_size = frnic_rd32(fdev, FRNIC_REG_CAP_DM);
 	val = frnic_rd32(fdev, FRNIC_REG_CAP_PGLIST);
 	c->pgl_levels = FIELD_GET(FRNIC_REG_CAP_PGLIST_LEVELS, val);
 	c->pgl_min_shift = FIELD_GET(FRNIC_REG_CAP_PGLIST_MIN_SHIFT, val);
@@ -172,6 +174,8 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	memcpy(c->perm_mac, &mac, ETH_ALEN);
 
 	if (!c->uars || db_len / FRNIC_UAR_STRIDE < c->uars ||
+	    c->dm_size > db_len - (resource_size_t)c->uars * FRNIC_UAR_STRIDE ||
+	    !IS_ALIGNED(c->dm_size, FRNIC_ALIGN_4K) ||
 	    !c->max_cqe || !c->max_sq_units || !c->max_rq_entries ||
 	    !c->gids || !c->pkeys || !c->msix || !c->ethqs || !c->macs ||
 	    c->pgl_min_shift > PAGE_SHIFT || c->pgl_max_shift < PAGE_SHIFT ||
@@ -184,6 +188,8 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 		dev_err(dev, "device states impossible capabilities\n");
 		return -EINVAL;
 	}
+	fdev->dm_phys = fdev->db_phys +
+			(phys_addr_t)c->uars * FRNIC_UAR_STRIDE;
 	return 0;
 }
 

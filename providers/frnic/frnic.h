@@ -181,13 +181,21 @@ struct frnic_srq {
 	uint32_t mask;
 	uint32_t max_sge;
 	uint8_t log_stride;
+	/*
+	 * There are as many tags as entries in the ring, so none is posted that
+	 * has no slot. After shrinking, numbers up to tag_mask may still be out.
+	 */
+	uint32_t tag_mask;
 	uint64_t *wr_id;		/* by tag */
-	uint32_t *free_next;		/* by tag: the list of free tags */
+	uint32_t *free_next;		/* by tag: the list of free tags, or GONE */
 	uint32_t free_head;		/* FRNIC_NO_TAG: none */
+	uint32_t num_free;
+	struct frnic_pd *pd;
 	struct frnic_qp_dbrec *dbrec;
 };
 
 #define FRNIC_NO_TAG	UINT32_MAX
+#define FRNIC_TAG_GONE	(UINT32_MAX - 1)	/* taken away by shrinking */
 #define FRNIC_NO_QPN	UINT32_MAX
 
 struct frnic_qp;
@@ -273,6 +281,13 @@ struct frnic_cq {
 	struct frnic_cq_ref *bucket[FRNIC_CQ_BUCKETS];
 };
 
+struct frnic_dm {
+	struct verbs_dm vdm;
+	void *addr;			/* write-combining */
+	size_t len;
+	size_t map_len;
+};
+
 struct frnic_ah {
 	struct ibv_ah ibv_ah;
 	struct frnic_wqe_ud av;		/* a UD WQE's first unit, prefilled */
@@ -323,6 +338,11 @@ static inline struct frnic_mw *to_fmw(struct ibv_mw *ibmw)
 	return container_of(ibmw, struct frnic_mw, ibv_mw);
 }
 
+static inline struct frnic_dm *to_fdm(struct ibv_dm *ibdm)
+{
+	return container_of(ibdm, struct frnic_dm, vdm.dm);
+}
+
 static inline struct frnic_ah *to_fah(struct ibv_ah *ibah)
 {
 	return container_of(ibah, struct frnic_ah, ibv_ah);
@@ -336,6 +356,8 @@ int frnic_query_port(struct ibv_context *ibctx, uint8_t port,
 		     struct ibv_port_attr *attr);
 struct ibv_pd *frnic_alloc_pd(struct ibv_context *ibctx);
 int frnic_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_pd *frnic_import_pd(struct ibv_context *ibctx, uint32_t handle);
+void frnic_unimport_pd(struct ibv_pd *ibpd);
 struct ibv_td *frnic_alloc_td(struct ibv_context *ibctx,
 			      struct ibv_td_init_attr *attr);
 int frnic_dealloc_td(struct ibv_td *ibtd);
@@ -349,6 +371,16 @@ struct ibv_mr *frnic_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset,
 int frnic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
 		   void *addr, size_t len, int access);
 int frnic_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *frnic_import_mr(struct ibv_pd *ibpd, uint32_t handle);
+void frnic_unimport_mr(struct ibv_mr *ibmr);
+struct ibv_dm *frnic_alloc_dm(struct ibv_context *ibctx,
+			      struct ibv_alloc_dm_attr *attr);
+int frnic_free_dm(struct ibv_dm *ibdm);
+struct ibv_mr *frnic_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
+			       uint64_t offset, size_t len,
+			       unsigned int access);
+struct ibv_dm *frnic_import_dm(struct ibv_context *ibctx, uint32_t handle);
+void frnic_unimport_dm(struct ibv_dm *ibdm);
 struct ibv_mw *frnic_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
 int frnic_dealloc_mw(struct ibv_mw *mw);
 struct ibv_cq *frnic_create_cq(struct ibv_context *ibctx, int cqe,

@@ -100,12 +100,23 @@ static inline struct frnic_qp *frnic_cq_find(struct frnic_cq *cq, uint32_t qpn)
 	return NULL;
 }
 
-static void frnic_srq_free_tag(struct frnic_srq *srq, uint32_t tag)
+/*
+ * Frees the tag that a completion names and returns its work request's id. Both
+ * under the lock: resizing exchanges the arrays.
+ */
+static uint64_t frnic_srq_free_tag(struct frnic_srq *srq, uint32_t w1)
 {
+	uint64_t wr_id;
+	uint32_t tag;
+
 	frnic_lock(&srq->lock);
+	tag = w1 & srq->tag_mask;
+	wr_id = srq->wr_id[tag];
 	srq->free_next[tag] = srq->free_head;
 	srq->free_head = tag;
+	srq->num_free++;
 	frnic_unlock(&srq->lock);
+	return wr_id;
 }
 
 static inline uint64_t frnic_retire_send(struct frnic_qp *qp, uint32_t w1)
@@ -123,13 +134,8 @@ static uint64_t frnic_retire_recv(struct frnic_qp *qp, uint32_t w1)
 	uint64_t wr_id;
 	uint32_t ci;
 
-	if (qp->srq) {
-		uint32_t tag = w1 & qp->srq->mask;
-
-		wr_id = qp->srq->wr_id[tag];
-		frnic_srq_free_tag(qp->srq, tag);
-		return wr_id;
-	}
+	if (qp->srq)
+		return frnic_srq_free_tag(qp->srq, w1);
 	wr_id = qp->rq.wr_id[w1 & qp->rq.mask];
 	ci = atomic_load_explicit(&qp->rq.ci, memory_order_relaxed);
 	atomic_store_explicit(&qp->rq.ci, ci + 1, memory_order_release);
@@ -501,7 +507,7 @@ void frnic_cq_clean(struct frnic_cq *cq, struct frnic_qp *qp)
 			continue;
 		w1 = le32toh(cqe->w1);
 		if (qp->srq && (w1 & (FRNIC_CQE_FLAG_RECV << 24)))
-			frnic_srq_free_tag(qp->srq, w1 & qp->srq->mask);
+			frnic_srq_free_tag(qp->srq, w1);
 		cqe->w0 = htole32(FRNIC_CQE_REMOVED);
 	}
 	frnic_unlock(&cq->lock);

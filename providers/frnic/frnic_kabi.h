@@ -22,6 +22,8 @@ DECLARE_DRV_CMD(ufrnic_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		frnic_create_qp_req, frnic_create_qp_resp);
 DECLARE_DRV_CMD(ufrnic_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		frnic_create_srq_req, frnic_create_srq_resp);
+DECLARE_DRV_CMD(ufrnic_modify_srq, IB_USER_VERBS_CMD_MODIFY_SRQ,
+		frnic_modify_srq_req, empty);
 DECLARE_DRV_CMD(ufrnic_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
 		empty, frnic_create_ah_resp);
 

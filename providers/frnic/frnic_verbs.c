@@ -11,6 +11,7 @@
 
 #include <ccan/ilog.h>
 #include <ccan/minmax.h>
+#include <infiniband/cmd_ioctl.h>
 
 #include "frnic.h"
 #include "frnic_kabi.h"
@@ -103,6 +104,30 @@ int frnic_dealloc_pd(struct ibv_pd *ibpd)
 	}
 	free(pd);
 	return 0;
+}
+
+/* Another context's domain, on the same file; that context frees it. */
+struct ibv_pd *frnic_import_pd(struct ibv_context *ibctx, uint32_t handle)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, FRNIC_METHOD_PD_QUERY, 2);
+	struct frnic_alloc_pd_resp resp;
+	struct frnic_pd *pd;
+
+	fill_attr_in_obj(cmd, FRNIC_ATTR_QUERY_PD_HANDLE, handle);
+	fill_attr_out_ptr(cmd, FRNIC_ATTR_QUERY_PD_RESP, &resp);
+	if (execute_ioctl(ibctx, cmd))
+		return NULL;
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	pd->ibv_pd.context = ibctx;
+	pd->ibv_pd.handle = handle;
+	return &pd->ibv_pd;
+}
+
+void frnic_unimport_pd(struct ibv_pd *ibpd)
+{
+	free(to_fpd(ibpd));
 }
 
 struct ibv_td *frnic_alloc_td(struct ibv_context *ibctx,
@@ -294,6 +319,186 @@ int frnic_dereg_mr(struct verbs_mr *vmr)
 		return ret;
 	free(vmr);
 	return 0;
+}
+
+struct ibv_mr *frnic_import_mr(struct ibv_pd *ibpd, uint32_t handle)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+	if (ibv_cmd_query_mr(ibpd, vmr, handle)) {
+		free(vmr);
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+void frnic_unimport_mr(struct ibv_mr *ibmr)
+{
+	free(verbs_get_mr(ibmr));
+}
+
+/* Device memory: mapped write-combining, read and written in words */
+
+static int frnic_dm_check(const struct frnic_dm *dm, uint64_t offset,
+			  size_t len)
+{
+	if (offset % 4 || len % 4)
+		return EINVAL;
+	return offset > dm->len || len > dm->len - offset ? EINVAL : 0;
+}
+
+static int frnic_memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset,
+			      const void *from, size_t len)
+{
+	struct frnic_dm *dm = to_fdm(ibdm);
+	volatile uint32_t *to = dm->addr + offset;
+	uint32_t word;
+	size_t i;
+	int ret;
+
+	ret = frnic_dm_check(dm, offset, len);
+	if (ret)
+		return ret;
+	for (i = 0; i < len / 4; i++) {
+		memcpy(&word, from + 4 * i, 4);
+		to[i] = word;
+	}
+	/* It is there before a doorbell that follows. */
+	mmio_flush_writes();
+	return 0;
+}
+
+static int frnic_memcpy_from_dm(void *to, struct ibv_dm *ibdm, uint64_t offset,
+				size_t len)
+{
+	struct frnic_dm *dm = to_fdm(ibdm);
+	const volatile uint32_t *from = dm->addr + offset;
+	uint32_t word;
+	size_t i;
+	int ret;
+
+	ret = frnic_dm_check(dm, offset, len);
+	if (ret)
+		return ret;
+	for (i = 0; i < len / 4; i++) {
+		word = from[i];
+		memcpy(to + 4 * i, &word, 4);
+	}
+	return 0;
+}
+
+static int frnic_dm_map(struct ibv_context *ibctx, struct frnic_dm *dm,
+			uint64_t offset, size_t len)
+{
+	dm->len = len;
+	dm->map_len = align(len, to_fctx(ibctx)->page_size);
+	dm->addr = mmap(NULL, dm->map_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+			ibctx->cmd_fd, offset);
+	if (dm->addr == MAP_FAILED)
+		return errno;
+	dm->vdm.dm.memcpy_to_dm = frnic_memcpy_to_dm;
+	dm->vdm.dm.memcpy_from_dm = frnic_memcpy_from_dm;
+	return 0;
+}
+
+struct ibv_dm *frnic_alloc_dm(struct ibv_context *ibctx,
+			      struct ibv_alloc_dm_attr *attr)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, 1);
+	struct frnic_dm *dm;
+	uint64_t offset;
+	int ret;
+
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return NULL;
+	fill_attr_out_ptr(cmd, FRNIC_ATTR_ALLOC_DM_RESP_MMAP_OFFSET, &offset);
+	ret = ibv_cmd_alloc_dm(ibctx, attr, &dm->vdm, cmd);
+	if (ret)
+		goto err_free;
+	ret = frnic_dm_map(ibctx, dm, offset, attr->length);
+	if (ret)
+		goto err_dm;
+	return &dm->vdm.dm;
+
+err_dm:
+	ibv_cmd_free_dm(&dm->vdm);
+err_free:
+	free(dm);
+	errno = ret;
+	return NULL;
+}
+
+int frnic_free_dm(struct ibv_dm *ibdm)
+{
+	struct frnic_dm *dm = to_fdm(ibdm);
+	int ret;
+
+	ret = ibv_cmd_free_dm(&dm->vdm);
+	if (ret)
+		return ret;
+	munmap(dm->addr, dm->map_len);
+	free(dm);
+	return 0;
+}
+
+struct ibv_mr *frnic_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm,
+			       uint64_t offset, size_t len, unsigned int access)
+{
+	struct verbs_mr *vmr;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+	if (ibv_cmd_reg_dm_mr(ibpd, &to_fdm(ibdm)->vdm, offset, len, access, vmr,
+			      NULL)) {
+		free(vmr);
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+struct ibv_dm *frnic_import_dm(struct ibv_context *ibctx, uint32_t handle)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DM, FRNIC_METHOD_DM_QUERY, 3);
+	uint64_t offset, len;
+	struct frnic_dm *dm;
+	int ret;
+
+	fill_attr_in_obj(cmd, FRNIC_ATTR_QUERY_DM_HANDLE, handle);
+	fill_attr_out_ptr(cmd, FRNIC_ATTR_QUERY_DM_RESP_MMAP_OFFSET, &offset);
+	fill_attr_out_ptr(cmd, FRNIC_ATTR_QUERY_DM_RESP_LENGTH, &len);
+	if (execute_ioctl(ibctx, cmd))
+		return NULL;
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return NULL;
+	dm->vdm.handle = handle;
+	dm->vdm.dm.handle = handle;
+	dm->vdm.dm.comp_mask = IBV_DM_MASK_HANDLE;
+	dm->vdm.dm.context = ibctx;
+	ret = frnic_dm_map(ibctx, dm, offset, len);
+	if (ret) {
+		free(dm);
+		errno = ret;
+		return NULL;
+	}
+	return &dm->vdm.dm;
+}
+
+void frnic_unimport_dm(struct ibv_dm *ibdm)
+{
+	struct frnic_dm *dm = to_fdm(ibdm);
+
+	munmap(dm->addr, dm->map_len);
+	free(dm);
 }
 
 struct ibv_mw *frnic_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
@@ -516,6 +721,17 @@ static uint32_t frnic_rqe_log(uint32_t max_sge)
 	return max_t(uint32_t, log, FRNIC_RQE_MIN_LOG);
 }
 
+static int frnic_srq_buf(struct frnic_srq *srq, struct frnic_buf *buf,
+			 uint32_t entries, size_t *dbrec_off)
+{
+	struct frnic_context *ctx = to_fctx(srq->pd->ibv_pd.context);
+
+	*dbrec_off = align((size_t)entries << srq->log_stride, ctx->page_size);
+	return frnic_buf_alloc(ctx, srq->pd, buf,
+			       *dbrec_off + sizeof(struct frnic_qp_dbrec),
+			       FRNIC_RES_SRQ);
+}
+
 static struct ibv_srq *frnic_new_srq(struct ibv_pd *ibpd,
 				     struct ibv_srq_init_attr *attr)
 {
@@ -540,6 +756,9 @@ static struct ibv_srq *frnic_new_srq(struct ibv_pd *ibpd,
 	log_size = frnic_log2_up(attr->attr.max_wr);
 	n = 1u << log_size;
 	srq->mask = n - 1;
+	srq->tag_mask = n - 1;
+	srq->num_free = n;
+	srq->pd = pd;
 	srq->max_sge = max_t(uint32_t, attr->attr.max_sge, 1);
 	srq->log_stride = frnic_rqe_log(srq->max_sge);
 	ret = ENOMEM;
@@ -551,10 +770,7 @@ static struct ibv_srq *frnic_new_srq(struct ibv_pd *ibpd,
 		srq->free_next[i] = i + 1;
 	srq->free_next[n - 1] = FRNIC_NO_TAG;
 	frnic_lock_init(&srq->lock, !frnic_td_of(pd));
-	dbrec_off = align((size_t)n << srq->log_stride, ctx->page_size);
-	ret = frnic_buf_alloc(ctx, pd, &srq->buf,
-			      dbrec_off + sizeof(struct frnic_qp_dbrec),
-			      FRNIC_RES_SRQ);
+	ret = frnic_srq_buf(srq, &srq->buf, n, &dbrec_off);
 	if (ret)
 		goto err_free;
 	srq->dbrec = srq->buf.addr + dbrec_off;
@@ -617,11 +833,122 @@ struct ibv_srq *frnic_create_srq_ex(struct ibv_context *ibctx,
 	return srq;
 }
 
+/* Room for so many tags; the new ones are not in use. */
+static int frnic_srq_grow_tags(struct frnic_srq *srq, uint32_t n)
+{
+	uint32_t *next;
+	uint64_t *ids;
+	uint32_t i;
+
+	if (n <= srq->tag_mask + 1)
+		return 0;
+	ids = realloc(srq->wr_id, n * sizeof(*ids));
+	if (!ids)
+		return ENOMEM;
+	srq->wr_id = ids;
+	next = realloc(srq->free_next, n * sizeof(*next));
+	if (!next)
+		return ENOMEM;
+	srq->free_next = next;
+	for (i = srq->tag_mask + 1; i < n; i++)
+		next[i] = FRNIC_TAG_GONE;
+	srq->tag_mask = n - 1;
+	return 0;
+}
+
+/* As many tags as the ring has entries; when it shrinks, enough are free. */
+static void frnic_srq_set_tags(struct frnic_srq *srq, uint32_t old, uint32_t n)
+{
+	uint32_t tag;
+
+	for (; old > n; old--) {
+		tag = srq->free_head;
+		srq->free_head = srq->free_next[tag];
+		srq->free_next[tag] = FRNIC_TAG_GONE;
+		srq->num_free--;
+	}
+	for (tag = 0; old < n; tag++) {
+		if (srq->free_next[tag] != FRNIC_TAG_GONE)
+			continue;
+		srq->free_next[tag] = srq->free_head;
+		srq->free_head = tag;
+		srq->num_free++;
+		old++;
+	}
+}
+
+/* All that the device may not have read, each to its index's slot. */
+static void frnic_srq_copy(struct frnic_srq *srq, void *ring, uint32_t mask)
+{
+	uint32_t i = srq->pi - min_t(uint32_t, srq->mask, mask) - 1;
+	size_t stride = 1u << srq->log_stride;
+
+	for (; i != srq->pi; i++)
+		memcpy(ring + (i & mask) * stride,
+		       srq->buf.addr + (i & srq->mask) * stride, stride);
+}
+
+static int frnic_resize_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+			    int mask)
+{
+	struct frnic_context *ctx = to_fctx(ibsrq->context);
+	struct frnic_srq *srq = to_fsrq(ibsrq);
+	struct ibv_srq_attr kattr = *attr;
+	struct ufrnic_modify_srq cmd = {};
+	struct frnic_qp_dbrec *dbrec;
+	struct frnic_buf buf;
+	size_t dbrec_off;
+	uint32_t n, old;
+	int ret;
+
+	if (!attr->max_wr || attr->max_wr > ctx->max_rq_entries)
+		return EINVAL;
+	n = 1u << frnic_log2_up(attr->max_wr);
+	kattr.max_wr = n;
+	ret = frnic_srq_buf(srq, &buf, n, &dbrec_off);
+	if (ret)
+		return ret;
+
+	/* Nobody posts, and no tag is freed, until all is in its new place. */
+	frnic_lock(&srq->lock);
+	old = srq->mask + 1;
+	ret = EINVAL;
+	if (old > n && srq->num_free < old - n)
+		goto err;
+	ret = frnic_srq_grow_tags(srq, n);
+	if (ret)
+		goto err;
+	frnic_srq_copy(srq, buf.addr, n - 1);
+	dbrec = buf.addr + dbrec_off;
+	dbrec->rq_pi = srq->dbrec->rq_pi;
+	cmd.log_size = frnic_log2_up(n);
+	cmd.buf_addr = (uintptr_t)buf.addr;
+	cmd.buf_len = buf.len;
+	cmd.dbrec_off = dbrec_off;
+	ret = ibv_cmd_modify_srq(ibsrq, &kattr, mask, &cmd.ibv_cmd, sizeof(cmd));
+	if (ret)
+		goto err;
+	frnic_srq_set_tags(srq, old, n);
+	frnic_buf_free(&srq->buf);
+	srq->buf = buf;
+	srq->dbrec = dbrec;
+	srq->mask = n - 1;
+	frnic_unlock(&srq->lock);
+	return 0;
+
+err:
+	frnic_unlock(&srq->lock);
+	frnic_buf_free(&buf);
+	return ret;
+}
+
 int frnic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		     int mask)
 {
 	struct ibv_modify_srq cmd = {};
 
+	if (mask & IBV_SRQ_MAX_WR)
+		return frnic_resize_srq(ibsrq, attr, mask);
 	return ibv_cmd_modify_srq(ibsrq, attr, mask, &cmd, sizeof(cmd));
 }
 

@@ -603,6 +603,7 @@ int frnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		if (unlikely(err))
 			break;
 		srq->free_head = srq->free_next[tag];
+		srq->num_free--;
 		srq->wr_id[tag] = wr->wr_id;
 		srq->pi++;
 	}

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <infiniband/cmd_ioctl.h>
+
 #include "fake.h"
 
 struct fake fake;
@@ -37,7 +39,8 @@ struct ibv_context *fake_open(uint32_t push_size)
 	fake.push_size = push_size;
 	fake.qpn = 0xabc011;
 	pages = memfd_create("bar2", 0);
-	if (pages < 0 || ftruncate(pages, 2 * page))
+	/* Doorbell page, push page, two pages of device memory. */
+	if (pages < 0 || ftruncate(pages, 4 * page))
 		abort();
 	fake.db = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0);
 	if (fake.db == MAP_FAILED)
@@ -46,6 +49,13 @@ struct ibv_context *fake_open(uint32_t push_size)
 	vdev = dev_ops->alloc_device(&sysfs);
 	device = &vdev->device;
 	vctx = dev_ops->alloc_context(device, pages, NULL);
+	return vctx ? &vctx->context : NULL;
+}
+
+struct ibv_context *fake_import(void)
+{
+	struct verbs_context *vctx = fake.dev_ops->import_context(device, pages);
+
 	return vctx ? &vctx->context : NULL;
 }
 
@@ -81,11 +91,8 @@ void verbs_set_ops(struct verbs_context *ctx, const struct verbs_context_ops *op
 	fake.ops = *ops;
 }
 
-int ibv_cmd_get_context(struct verbs_context *ctx, struct ibv_get_context *cmd, size_t cmd_size, struct ib_uverbs_get_context_resp *resp,
-			size_t resp_size)
+static void describe(struct frnic_alloc_ucontext_resp *r)
 {
-	struct ufrnic_get_context_resp *r = container_of(resp, struct ufrnic_get_context_resp, ibv_resp);
-
 	r->push_size = fake.push_size;
 	r->db_mmap_offset = 0;
 	r->push_mmap_offset = sysconf(_SC_PAGESIZE);
@@ -96,6 +103,81 @@ int ibv_cmd_get_context(struct verbs_context *ctx, struct ibv_get_context *cmd, 
 	r->max_send_sge = 16;
 	r->max_recv_sge = 16;
 	r->clock_khz = 1000000;
+}
+
+int ibv_cmd_get_context(struct verbs_context *ctx, struct ibv_get_context *cmd, size_t cmd_size, struct ib_uverbs_get_context_resp *resp,
+			size_t resp_size)
+{
+	struct ufrnic_get_context_resp *r = container_of(resp, struct ufrnic_get_context_resp, ibv_resp);
+
+	describe(&r->drv_payload);
+	return answer();
+}
+
+/* A new-style command's answer of at most 8 bytes, or the context's description. */
+static void fill_out(struct ibv_command_buffer *cmd, uint16_t id, const void *data, size_t len)
+{
+	struct ib_uverbs_attr *a;
+
+	for (a = cmd->hdr.attrs; a < cmd->next_attr; a++)
+		if (a->attr_id == id && a->len == len)
+			memcpy((void *)(uintptr_t)a->data, data, len);
+}
+
+int ibv_cmd_query_context(struct ibv_context *ctx, struct ibv_command_buffer *driver)
+{
+	struct frnic_alloc_ucontext_resp resp = {};
+
+	describe(&resp);
+	fill_out(driver, FRNIC_ATTR_QUERY_CONTEXT_RESP, &resp, sizeof(resp));
+	return answer();
+}
+
+int execute_ioctl(struct ibv_context *ctx, struct ibv_command_buffer *cmd)
+{
+	uint64_t offset = 2 * sysconf(_SC_PAGESIZE), len = 100;
+	struct frnic_alloc_pd_resp pd = { .pdn = 7 };
+	int err = answer();
+
+	if (err)
+		return err;
+	if (cmd->hdr.object_id == UVERBS_OBJECT_PD)
+		fill_out(cmd, FRNIC_ATTR_QUERY_PD_RESP, &pd, sizeof(pd));
+	if (cmd->hdr.object_id == UVERBS_OBJECT_DM) {
+		fill_out(cmd, FRNIC_ATTR_QUERY_DM_RESP_MMAP_OFFSET, &offset, sizeof(offset));
+		fill_out(cmd, FRNIC_ATTR_QUERY_DM_RESP_LENGTH, &len, sizeof(len));
+	}
+	return 0;
+}
+
+int ibv_cmd_alloc_dm(struct ibv_context *ctx, const struct ibv_alloc_dm_attr *attr, struct verbs_dm *dm, struct ibv_command_buffer *link)
+{
+	uint64_t offset = 2 * sysconf(_SC_PAGESIZE);
+	int err = answer();
+
+	if (err)
+		return err;
+	fill_out(link, FRNIC_ATTR_ALLOC_DM_RESP_MMAP_OFFSET, &offset, sizeof(offset));
+	dm->dm.context = ctx;
+	return 0;
+}
+
+int ibv_cmd_free_dm(struct verbs_dm *dm)
+{
+	return answer();
+}
+
+int ibv_cmd_reg_dm_mr(struct ibv_pd *pd, struct verbs_dm *dm, uint64_t offset, size_t len, unsigned int access, struct verbs_mr *vmr,
+		      struct ibv_command_buffer *link)
+{
+	vmr->ibv_mr.pd = pd;
+	return answer();
+}
+
+int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *vmr, uint32_t handle)
+{
+	vmr->ibv_mr.pd = pd;
+	vmr->ibv_mr.handle = handle;
 	return answer();
 }
 
@@ -224,6 +306,11 @@ int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq, struct ibv_srq_in
 
 int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask, struct ibv_modify_srq *cmd, size_t size)
 {
+	struct ufrnic_modify_srq *c = container_of(cmd, struct ufrnic_modify_srq, ibv_cmd);
+
+	if (mask & IBV_SRQ_MAX_WR)
+		memcpy(&fake.srq_resize, &c->comp_mask, sizeof(fake.srq_resize));
+	fake.srq_attr = *attr;
 	return answer();
 }
 

@@ -22,6 +22,8 @@ struct fake {
 	struct frnic_create_qp_req qp;
 	struct frnic_create_cq_req cq;
 	struct frnic_create_srq_req srq;
+	struct frnic_modify_srq_req srq_resize;
+	struct ibv_srq_attr srq_attr;	/* of the last modify */
 	struct frnic_resize_cq_req resize;
 	uint32_t held;			/* to answer a resize */
 	unsigned int commands;
@@ -33,6 +35,7 @@ struct fake {
 extern struct fake fake;
 
 struct ibv_context *fake_open(uint32_t push_size);
+struct ibv_context *fake_import(void);	/* a second one; end it with free_context */
 void fake_close(struct ibv_context *ctx);
 
 #endif

@@ -762,6 +762,152 @@ static void test_srq(void)
 	CHECK(fake.dontfork == 0);
 }
 
+static int srq_posts(struct ibv_srq *srq, uint64_t wr_id, int n)
+{
+	struct ibv_sge s = { .addr = 0x10, .length = 4, .lkey = 1 };
+	struct ibv_recv_wr rr = { .sg_list = &s, .num_sge = 1 }, *bad;
+	int done = 0;
+
+	for (; done < n; done++) {
+		rr.wr_id = wr_id + done;
+		s.addr = wr_id + done;
+		if (fake.ops.post_srq_recv(srq, &rr, &bad))
+			break;
+	}
+	return done;
+}
+
+/* The ring is exchanged under posted entries, larger and smaller; no entry, tag or work request id is lost, none comes twice. */
+static void test_srq_resize(void)
+{
+	struct ibv_srq_init_attr sa = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *srq = fake.ops.create_srq(pd, &sa);
+	uint8_t *ring = (void *)(uintptr_t)fake.srq.buf_addr;
+	struct c c = make_cq(64);
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .srq = srq, .cap = { .max_send_wr = 8 } };
+	struct q q = make_qp_cap(&attr, c.cq, c.cq);
+	struct ibv_srq_attr a = { .max_wr = 9, .srq_limit = 3 };
+	uint32_t tag[32], mask = 3, ci = 0;
+	unsigned int dontfork;
+	struct ibv_wc wc;
+
+	/* Three posted, one of them read by the device (its tag is out), so that two entries move, from slots that are not the first. */
+	CHECK(srq_posts(srq, 100, 3) == 3);
+	tag[0] = get32(ring, 0);
+	ci = 1;
+
+	fake.fail = ENOMEM;
+	dontfork = fake.dontfork;
+	CHECK(fake.ops.modify_srq(srq, &a, IBV_SRQ_MAX_WR) == ENOMEM && fake.dontfork == dontfork);
+	CHECK(srq_posts(srq, 103, 9) == 1); /* as before */
+	CHECK(fake.ops.modify_srq(srq, &(struct ibv_srq_attr){ .max_wr = 0 }, IBV_SRQ_MAX_WR) == EINVAL);
+	CHECK(fake.ops.modify_srq(srq, &(struct ibv_srq_attr){ .max_wr = (1 << 14) + 1 }, IBV_SRQ_MAX_WR) == EINVAL);
+	CHECK(fake.ops.modify_srq(srq, &(struct ibv_srq_attr){ .max_wr = 2 }, IBV_SRQ_MAX_WR) == EINVAL); /* four are out */
+
+	CHECK(!fake.ops.modify_srq(srq, &a, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT));
+	CHECK(fake.srq_resize.log_size == 4 && fake.srq_attr.srq_limit == 3 && fake.dontfork == dontfork);
+	ring = (void *)(uintptr_t)fake.srq_resize.buf_addr;
+	mask = 15;
+	CHECK(!fake.ops.query_srq(srq, &a) && a.max_wr == 16);
+	CHECK(get32(ring + fake.srq_resize.dbrec_off, 4) == 4);
+	CHECK(srq_posts(srq, 104, 99) == 12);
+	CHECK(get32(ring + fake.srq_resize.dbrec_off, 4) == 16);
+	for (uint32_t i = ci; i < 16; i++) {
+		tag[i] = get32(ring, (i & mask) * 32);
+		CHECK(get32(ring, (i & mask) * 32 + 16) == 100 + i); /* address */
+		for (uint32_t k = 0; k < i; k++)
+			CHECK(tag[k] != tag[i]);
+	}
+	/* Ten complete, the newest first among them: six are left, with tags beyond the ring to come. */
+	for (int i = 15; i >= 6; i--) {
+		cq_put(&c, q.qp->qp_num, 0x80, tag[i], 1 | 0x20, 4, 0, 0, 0);
+		CHECK(poll1(c.cq, &wc) == 1 && wc.wr_id == 100u + i);
+	}
+	CHECK(fake.ops.modify_srq(srq, &(struct ibv_srq_attr){ .max_wr = 4 }, IBV_SRQ_MAX_WR) == EINVAL);
+	CHECK(!fake.ops.modify_srq(srq, &(struct ibv_srq_attr){ .max_wr = 8 }, IBV_SRQ_MAX_WR));
+	ring = (void *)(uintptr_t)fake.srq_resize.buf_addr;
+	CHECK(fake.srq_resize.log_size == 3 && get32(ring + fake.srq_resize.dbrec_off, 4) == 16);
+	CHECK(srq_posts(srq, 116, 99) == 2);
+	for (uint32_t i = 0; i < 6; i++) {
+		cq_put(&c, q.qp->qp_num, 0x80, tag[i], 1 | 0x20, 4, 0, 0, 0);
+		CHECK(poll1(c.cq, &wc) == 1 && wc.wr_id == 100 + i);
+	}
+	CHECK(srq_posts(srq, 118, 99) == 6);
+	/* And larger than ever: old tags come back, new ones are made, sixty-four in all. */
+	CHECK(!fake.ops.modify_srq(srq, &(struct ibv_srq_attr){ .max_wr = 64 }, IBV_SRQ_MAX_WR));
+	ring = (void *)(uintptr_t)fake.srq_resize.buf_addr;
+	CHECK(srq_posts(srq, 124, 99) == 56);
+	for (uint32_t i = 16; i < 80; i++) {
+		uint32_t t = get32(ring, (i & 63) * 32);
+
+		CHECK(get32(ring, (i & 63) * 32 + 16) == 100 + i);
+		cq_put(&c, q.qp->qp_num, 0x80, t, 1 | 0x20, 4, 0, 0, 0);
+		CHECK(poll1(c.cq, &wc) == 1 && wc.wr_id == 100 + i);
+	}
+	drop(&q, &c);
+	CHECK(!fake.ops.destroy_srq(srq));
+	CHECK(fake.dontfork == 0);
+}
+
+static void test_device_memory(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 100 };
+	struct ibv_dm *dm, *dm2;
+	struct ibv_mr *mr;
+	uint8_t b[64] = {};
+
+	attr.comp_mask = 1;
+	CHECK(!fake.ops.alloc_dm(ctx, &attr) && errno == EOPNOTSUPP);
+	attr.comp_mask = 0;
+	fake.fail = ENOMEM;
+	CHECK(!fake.ops.alloc_dm(ctx, &attr) && errno == ENOMEM);
+	dm = fake.ops.alloc_dm(ctx, &attr);
+	CHECK(dm);
+	/* From an address that is not aligned; whole words, inside. */
+	CHECK(!dm->memcpy_to_dm(dm, 92, "x12345678" + 1, 8));
+	CHECK(!dm->memcpy_from_dm(b + 1, dm, 96, 4) && !memcmp(b, "\0" "5678\0", 6));
+	CHECK(dm->memcpy_to_dm(dm, 96, b, 8) == EINVAL && dm->memcpy_to_dm(dm, 2, b, 4) == EINVAL);
+	CHECK(dm->memcpy_to_dm(dm, 4, b, 2) == EINVAL && dm->memcpy_to_dm(dm, UINT64_MAX - 3, b, 8) == EINVAL);
+	CHECK(dm->memcpy_from_dm(b, dm, 104, 0) == EINVAL && !dm->memcpy_from_dm(b, dm, 100, 0));
+	/* Another context's handle names the same bytes. */
+	fake.fail = ENOENT;
+	CHECK(!fake.ops.import_dm(ctx, 5) && errno == ENOENT);
+	dm2 = fake.ops.import_dm(ctx, 5);
+	CHECK(dm2 && dm2->handle == 5);
+	CHECK(!dm2->memcpy_from_dm(b, dm2, 92, 8) && !memcmp(b, "12345678", 8) && dm2->memcpy_from_dm(b, dm2, 96, 8) == EINVAL);
+	fake.ops.unimport_dm(dm2);
+	mr = fake.ops.reg_dm_mr(pd, dm, 0, 100, IBV_ACCESS_ZERO_BASED);
+	CHECK(mr && !fake.ops.dereg_mr(verbs_get_mr(mr)));
+	fake.fail = EBUSY;
+	CHECK(fake.ops.free_dm(dm) == EBUSY);
+	CHECK(!fake.ops.free_dm(dm));
+}
+
+/* A second context on the file rings the same doorbells and never pushes. */
+static void test_import(void)
+{
+	struct ibv_context *second = fake_import();
+	struct ibv_mr *mr;
+	struct ibv_pd *p;
+
+	CHECK(second && !to_fctx(second)->push && !to_fctx(second)->push_size && to_fctx(second)->max_cqe == 1 << 16);
+	*(volatile uint64_t *)to_fctx(second)->db = 77;
+	CHECK(*fake.db == 77);
+	fake.fail = ENOENT;
+	CHECK(!fake.ops.import_pd(second, 3));
+	p = fake.ops.import_pd(second, 3);
+	CHECK(p && p->handle == 3 && p->context == second);
+	fake.fail = ENOENT;
+	CHECK(!fake.ops.import_mr(p, 4));
+	mr = fake.ops.import_mr(p, 4);
+	CHECK(mr && mr->handle == 4 && mr->pd == p);
+	fake.ops.unimport_mr(mr);
+	fake.ops.unimport_pd(p);
+	fake.ops.free_context(second);
+	fake.fail = EIO;
+	CHECK(!fake_import());
+}
+
 static void test_many_qps(void)
 {
 	struct c c = make_cq(1024);
@@ -1258,7 +1404,9 @@ static const struct {
 	{ "wqe_rc", test_wqe_rc, 0 },	  { "wqe_inline", test_wqe_inline, 0 }, { "wqe_ud", test_wqe_ud, 0 },
 	{ "mw", test_mw, 0 },		  { "wrap", test_wrap, 0 },	    { "full", test_full, 0 },
 	{ "unsignaled", test_unsignaled, 0 }, { "phase", test_phase, 0 },   { "recv", test_recv, 0 },
-	{ "srq", test_srq, 0 },		  { "many_qps", test_many_qps, 0 }, { "reset", test_reset, 0 },
+	{ "srq", test_srq, 0 },		  { "srq_resize", test_srq_resize, 0 },
+	{ "device_memory", test_device_memory, 0 }, { "import", test_import, 320 },
+	{ "many_qps", test_many_qps, 0 }, { "reset", test_reset, 0 },
 	{ "resize", test_resize, 0 },	  { "cq_ex", test_cq_ex, 0 },	    { "wr_api", test_wr_api, 0 },
 	{ "wr_api_ud", test_wr_api_ud, 0 }, { "domains", test_domains, 0 }, { "push", test_push, 128 },
 };
