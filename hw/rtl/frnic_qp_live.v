@@ -75,7 +75,7 @@ module frnic_qp_live #(
 
     localparam [2:0] ST_IDLE = 3'd0, ST_CONN = 3'd1, ST_READ = 3'd2, ST_WAIT = 3'd3, ST_EXEC = 3'd4, ST_WRITE = 3'd5, ST_OUT = 3'd6;
     localparam [1:0] W_SLOT = 2'd0, W_SQ = 2'd1, W_RQ = 2'd2, W_SCAN = 2'd3;
-    localparam [1:0] OP_READ = 2'd0, OP_CREATE = 2'd1, OP_CLEAR = 2'd2;
+    localparam [1:0] OP_READ = 2'd0, OP_CREATE = 2'd1, OP_CLEAR = 2'd2, OP_MODIFY = 2'd3;
 
     // Places of live words' fields in the 512 bits of an entry: image offset less 0x80.
     localparam SQ_PI = `FRNIC_CMD_QP_LIVE0_SQ_PI_LSB - 1024;
@@ -153,18 +153,18 @@ module frnic_qp_live #(
             W_SLOT: begin
                 event_qpn = {slot_conn[`FRNIC_CMD_QP_NUM_HI_QPN_HI_LSB +: 8], slot_conn[`FRNIC_CMD_QP_CTRL_QPN_LO_LSB +: 16]};
                 next_write = slot_op != OP_READ;
-                if (slot_op == OP_CREATE || slot_op == OP_CLEAR || slot_aux[7]) begin
+                if (slot_op == OP_CREATE || slot_op == OP_CLEAR || (slot_op == OP_MODIFY && slot_aux[7])) begin
                     next = 512'd0;
                     if (slot_op == OP_CREATE) begin
                         next[BUFS] = slot_aux[6];
                         next[BUF +: LOG_BUFS] = slot_aux[16 +: LOG_BUFS];
-                    end else if (slot_op != OP_CLEAR && slot_aux[8]) begin
+                    end else if (slot_op == OP_MODIFY && slot_aux[8]) begin
                         next[BUFS] = live_reg[BUFS];
                         next[BUF +: LOG_BUFS] = live_reg[BUF +: LOG_BUFS];
                     end else begin
                         next_give = live_reg[BUFS] && !err_reg;
                     end
-                end else if (slot_op != OP_READ) begin
+                end else if (slot_op == OP_MODIFY) begin
                     next[STATE +: 3] = slot_aux[2:0];
                     next[DRAINING] = slot_aux[3];
                     if (slot_aux[4]) begin
