@@ -63,3 +63,15 @@ function [31:0] frnic_crc32_mul;
         end
     end
 endfunction
+
+// Row r of the 512-column matrix: the message bits that take part in bit r of the register.
+function [511:0] frnic_crc32_row;
+    input [512*32-1:0] m;
+    input integer r;
+    integer i;
+    begin
+        for (i = 0; i < 512; i = i + 1) begin
+            frnic_crc32_row[i] = m[i*32 + r];
+        end
+    end
+endfunction

@@ -133,20 +133,20 @@ module frnic_icrc_core #(
     wire [31:0] sum3;
     wire [31:0] state4;
 
-    genvar r, g, j;
+    genvar r, g;
     generate
         for (r = 0; r < 32; r = r + 1) begin : row
-            wire [511:0] mask;
+            // Row r of the matrix, a constant for each sum: Yosys does not finish on one mask of 512 wires.
+            localparam [511:0] ROW = frnic_crc32_row(DATA_M, r);
+            localparam [31:0] HEAD = ROW[31:0];
             wire [7:0] parts;
-            for (j = 0; j < 512; j = j + 1) begin : bits
-                assign mask[j] = DATA_M[j*32 + r];
-            end
             for (g = 0; g < 8; g = g + 1) begin : groups
-                assign part2[r*8 + g] = ^(data1_reg[g*64 +: 64] & mask[g*64 +: 64]);
+                localparam [63:0] MASK = ROW[g*64 +: 64];
+                assign part2[r*8 + g] = ^(data1_reg[g*64 +: 64] & MASK);
             end
             assign parts = part2_reg[r*8 +: 8];
             assign sum3[r] = ^parts;
-            assign state4[r] = ^(state4_reg & mask[31:0]);
+            assign state4[r] = ^(state4_reg & HEAD);
         end
     endgenerate
 

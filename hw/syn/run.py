@@ -58,14 +58,17 @@ def depth(design):
     return max(level, default=0) if done == len(cells) else None
 
 
-def synthesise(module, params, out):
+def synthesise(module, params, out, limit):
     sets = "".join(f" -chparam {p.split('=')[0]} {p.split('=')[1]}" for p in params)
     netlist = out / f"{module}.json"
     script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{sets}; "
               f"synth_xilinx -family xcup -uram -flatten -noiopad -noclkbuf; check -assert; stat; write_json {netlist}")
     log = out / f"{module}.log"
     with open(log, "w") as f:
-        rc = subprocess.run(["yosys", "-p", script], stdout=f, stderr=subprocess.STDOUT, check=False).returncode
+        try:
+            rc = subprocess.run(["yosys", "-p", script], stdout=f, stderr=subprocess.STDOUT, check=False, timeout=limit).returncode
+        except subprocess.TimeoutExpired:
+            return None, f"not finished after {limit} s, see {log}"
     text = log.read_text()
     if rc:
         return None, text.strip().splitlines()[-1]
@@ -93,6 +96,7 @@ def synthesise(module, params, out):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--limit", type=int, default=600, help="seconds for a module")
     parser.add_argument("modules", nargs="+")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -101,7 +105,7 @@ def main():
     passed = failed = 0
     print(f"{'module':28}" + "".join(f"{n:>8}" for n in names))
     for module in args.modules:
-        row, error = synthesise(module, params.get(module, []), args.out)
+        row, error = synthesise(module, params.get(module, []), args.out, args.limit)
         if row:
             print(f"{module:28}" + "".join(f"{row[n]:>8g}" for n in names), flush=True)
         if error:
