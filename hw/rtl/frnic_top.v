@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The card: everything between the PCIe bridge and the CMAC. Instances and wires only; what a board adds is bridge, CMAC, clocks and straps.
+// Documentation/microarchitecture.md, 1.
+
+`resetall
+`timescale 1ns / 1ps
+`default_nettype none
+
+module frnic_top #(
+    // log2 of the tables
+    parameter LOG_QPS = 12,
+    parameter LOG_CQS = 12,
+    parameter LOG_EQS = 6,
+    parameter LOG_SRQS = 10,
+    parameter LOG_MRS = 16,
+    parameter LOG_UARS = 10
+) (
+    // User clock, 250 MHz; reset from anywhere, active high
+    input  wire         clk,
+    input  wire         rst,
+    // CMAC clocks, 322.265625 MHz
+    input  wire         cmac_tx_clk,
+    input  wire         cmac_rx_clk,
+    // Device time in ns, from the board's clock
+    input  wire [63:0]  time_ns,
+    // Straps: MAC address (byte 0 in bits 7:0), bytes worth pushing, MSI-X vectors
+    input  wire [47:0]  cfg_mac,
+    input  wire [15:0]  cfg_push_bytes,
+    input  wire [11:0]  cfg_msix_vectors,
+    // Levels from anywhere: MSI-X enabled and not masked as a whole; link; MAC ready to send
+    input  wire         msix_enable,
+    input  wire         link_up,
+    input  wire         mac_ready,
+    // BAR0
+    input  wire [15:0]  s_axil_awaddr,
+    input  wire         s_axil_awvalid,
+    output wire         s_axil_awready,
+    input  wire [31:0]  s_axil_wdata,
+    input  wire [3:0]   s_axil_wstrb,
+    input  wire         s_axil_wvalid,
+    output wire         s_axil_wready,
+    output wire [1:0]   s_axil_bresp,
+    output wire         s_axil_bvalid,
+    input  wire         s_axil_bready,
+    input  wire [15:0]  s_axil_araddr,
+    input  wire         s_axil_arvalid,
+    output wire         s_axil_arready,
+    output wire [31:0]  s_axil_rdata,
+    output wire [1:0]   s_axil_rresp,
+    output wire         s_axil_rvalid,
+    input  wire         s_axil_rready,
+    // DMA
+    output wire [5:0]   m_axi_awid,
+    output wire [63:0]  m_axi_awaddr,
+    output wire [7:0]   m_axi_awlen,
+    output wire [2:0]   m_axi_awsize,
+    output wire [1:0]   m_axi_awburst,
+    output wire         m_axi_awvalid,
+    input  wire         m_axi_awready,
+    output wire [511:0] m_axi_wdata,
+    output wire [63:0]  m_axi_wstrb,
+    output wire         m_axi_wlast,
+    output wire         m_axi_wvalid,
+    input  wire         m_axi_wready,
+    input  wire [5:0]   m_axi_bid,
+    input  wire [1:0]   m_axi_bresp,
+    input  wire         m_axi_bvalid,
+    output wire         m_axi_bready,
+    output wire [5:0]   m_axi_arid,
+    output wire [63:0]  m_axi_araddr,
+    output wire [7:0]   m_axi_arlen,
+    output wire [2:0]   m_axi_arsize,
+    output wire [1:0]   m_axi_arburst,
+    output wire         m_axi_arvalid,
+    input  wire         m_axi_arready,
+    input  wire [5:0]   m_axi_rid,
+    input  wire [511:0] m_axi_rdata,
+    input  wire [1:0]   m_axi_rresp,
+    input  wire         m_axi_rlast,
+    input  wire         m_axi_rvalid,
+    output wire         m_axi_rready,
+    // Doorbells: BAR2, writes
+    input  wire [3:0]   s_axi_db_awid,
+    input  wire [LOG_UARS+13:0] s_axi_db_awaddr,
+    input  wire [7:0]   s_axi_db_awlen,
+    input  wire         s_axi_db_awvalid,
+    output wire         s_axi_db_awready,
+    input  wire [511:0] s_axi_db_wdata,
+    input  wire [63:0]  s_axi_db_wstrb,
+    input  wire         s_axi_db_wlast,
+    input  wire         s_axi_db_wvalid,
+    output wire         s_axi_db_wready,
+    output wire [3:0]   s_axi_db_bid,
+    output wire [1:0]   s_axi_db_bresp,
+    output wire         s_axi_db_bvalid,
+    input  wire         s_axi_db_bready,
+    input  wire [3:0]   s_axi_db_arid,
+    input  wire [7:0]   s_axi_db_arlen,
+    input  wire         s_axi_db_arvalid,
+    output wire         s_axi_db_arready,
+    output wire [3:0]   s_axi_db_rid,
+    output wire [511:0] s_axi_db_rdata,
+    output wire [1:0]   s_axi_db_rresp,
+    output wire         s_axi_db_rlast,
+    output wire         s_axi_db_rvalid,
+    input  wire         s_axi_db_rready,
+    // MSI-X requests
+    output wire         msix_valid,
+    input  wire         msix_ready,
+    output wire [10:0]  msix_vector,
+    // CMAC, transmit; tuser 0
+    output wire [511:0] m_axis_tx_tdata,
+    output wire [63:0]  m_axis_tx_tkeep,
+    output wire         m_axis_tx_tvalid,
+    input  wire         m_axis_tx_tready,
+    output wire         m_axis_tx_tlast,
+    output wire         m_axis_tx_tuser,
+    // CMAC, receive; tuser on the last beat: bad frame
+    input  wire [511:0] s_axis_rx_tdata,
+    input  wire [63:0]  s_axis_rx_tkeep,
+    input  wire         s_axis_rx_tvalid,
+    input  wire         s_axis_rx_tlast,
+    input  wire         s_axis_rx_tuser,
+    // Fault injection (R7.3): contexts of QPs that are written now get wrong parity. Tied low on a board.
+    input  wire         flip_qp,
+    // Nothing is under way: the clocks could stand still until something comes in, or until timer_ns if timer_valid
+    output wire         idle,
+    output wire         timer_valid,
+    output wire [63:0]  timer_ns
+);
+
+`include "frnic_hw.vh"
+
+    // What the data path has so far
+    localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB;
+
+    // Clients of the DMA engines; the first ones of each are small and go before payload
+    localparam RD_CONTROL = 0, RDS = 2;
+    localparam WR_CONTROL = 0, WR_EQ = 1, WRS = 2;
+    // Sources of events, units behind the doorbells
+    localparam EV_CONTROL = 0, EVS = 1;
+    localparam DB_CONTROL = 0, DB_EQ = 1, DBS = 2;
+    localparam TAG_W = 8;
+
+    // ---- Resets, levels from other domains ----
+    wire user_rst;
+    wire tx_rst;
+    wire rx_rst;
+    wire link;
+    wire mac;
+    wire msix_on;
+
+    frnic_sync_reset user_reset (.clk(clk), .async_rst(rst), .rst(user_rst));
+    frnic_sync_reset tx_reset (.clk(cmac_tx_clk), .async_rst(rst), .rst(tx_rst));
+    frnic_sync_reset rx_reset (.clk(cmac_rx_clk), .async_rst(rst), .rst(rx_rst));
+    frnic_sync_bit link_sync (.clk(clk), .rst(user_rst), .d(link_up), .q(link));
+    frnic_sync_bit mac_sync (.clk(clk), .rst(user_rst), .d(mac_ready), .q(mac));
+    frnic_sync_bit msix_sync (.clk(clk), .rst(user_rst), .d(msix_enable), .q(msix_on));
+
+    // ---- DMA engines ----
+    wire [RDS-1:0] rd_req_valid;
+    wire [RDS-1:0] rd_req_ready;
+    wire [RDS*64-1:0] rd_req_addr;
+    wire [RDS*13-1:0] rd_req_len;
+    wire [RDS*TAG_W-1:0] rd_req_tag;
+    wire [RDS-1:0] rd_resp_valid;
+    wire [RDS-1:0] rd_resp_ready;
+    wire [511:0] rd_resp_data;
+    wire rd_resp_last;
+    wire rd_resp_error;
+    wire [TAG_W-1:0] rd_resp_tag;
+    wire rd_busy;
+    wire rd_error;
+    wire [WRS-1:0] wr_cmd_valid;
+    wire [WRS-1:0] wr_cmd_ready;
+    wire [WRS*64-1:0] wr_cmd_addr;
+    wire [WRS*13-1:0] wr_cmd_len;
+    wire [WRS*6-1:0] wr_cmd_src_off;
+    wire [WRS-1:0] wr_data_valid;
+    wire [WRS-1:0] wr_data_ready;
+    wire [WRS*512-1:0] wr_data;
+    wire [WRS-1:0] wr_st_valid;
+    wire wr_st_error;
+    wire wr_busy;
+    wire wr_error;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_dma_rd #(.CLIENTS(RDS), .TAG_W(TAG_W)) dma_rd (
+        .clk(clk), .rst(user_rst),
+        .req_valid(rd_req_valid), .req_ready(rd_req_ready), .req_addr(rd_req_addr), .req_len(rd_req_len), .req_tag(rd_req_tag),
+        .resp_valid(rd_resp_valid), .resp_ready(rd_resp_ready), .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error),
+        .resp_tag(rd_resp_tag),
+        .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr), .m_axi_arlen(m_axi_arlen), .m_axi_arsize(m_axi_arsize),
+        .m_axi_arburst(m_axi_arburst), .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready),
+        .m_axi_rid(m_axi_rid), .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp), .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid),
+        .m_axi_rready(m_axi_rready), .busy(rd_busy), .ev_error(rd_error), .ev_timeout()
+    );
+
+    frnic_dma_wr #(.CLIENTS(WRS), .TAG_W(TAG_W)) dma_wr (
+        .clk(clk), .rst(user_rst),
+        .cmd_valid(wr_cmd_valid), .cmd_ready(wr_cmd_ready), .cmd_addr(wr_cmd_addr), .cmd_len(wr_cmd_len), .cmd_src_off(wr_cmd_src_off),
+        .cmd_tag({(WRS*TAG_W){1'b0}}), .data_valid(wr_data_valid), .data_ready(wr_data_ready), .data(wr_data),
+        .st_valid(wr_st_valid), .st_tag(), .st_error(wr_st_error),
+        .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
+        .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready),
+        .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),
+        .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
+        .m_axi_bready(m_axi_bready), .busy(wr_busy), .ev_error(wr_error), .ev_timeout()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+`ifdef FRNIC_SIM
+    frnic_axi_assert #(.DATA_W(512), .ADDR_W(64), .ID_W(6)) assert_m_axi (
+        .clk(clk), .rst(user_rst),
+        .awid(m_axi_awid), .awaddr(m_axi_awaddr), .awlen(m_axi_awlen), .awsize(m_axi_awsize), .awburst(m_axi_awburst),
+        .awvalid(m_axi_awvalid), .awready(m_axi_awready),
+        .wdata(m_axi_wdata), .wstrb(m_axi_wstrb), .wlast(m_axi_wlast), .wvalid(m_axi_wvalid), .wready(m_axi_wready),
+        .bid(m_axi_bid), .bresp(m_axi_bresp), .bvalid(m_axi_bvalid), .bready(m_axi_bready),
+        .arid(m_axi_arid), .araddr(m_axi_araddr), .arlen(m_axi_arlen), .arsize(m_axi_arsize), .arburst(m_axi_arburst),
+        .arvalid(m_axi_arvalid), .arready(m_axi_arready),
+        .rid(m_axi_rid), .rdata(m_axi_rdata), .rresp(m_axi_rresp), .rlast(m_axi_rlast), .rvalid(m_axi_rvalid), .rready(m_axi_rready)
+    );
+    frnic_axis_assert #(.DATA_W(512), .KEEP_W(64), .USER_W(1)) assert_tx (
+        .clk(cmac_tx_clk), .rst(tx_rst), .tdata(m_axis_tx_tdata), .tkeep(m_axis_tx_tkeep), .tvalid(m_axis_tx_tvalid), .tready(m_axis_tx_tready),
+        .tlast(m_axis_tx_tlast), .tuser(m_axis_tx_tuser)
+    );
+`endif
+
+    // ---- Doorbells ----
+    wire refuse;
+    wire sq_valid, sq_ready, rq_valid, rq_ready, eq_db_valid, eq_db_ready;
+    wire cq_db_valid, eth_db_valid;
+    wire [7:0] db_type;
+    wire [23:0] db_number;
+    wire [23:0] db_index;
+    wire [7:0] db_flags;
+    wire [15:0] db_uar;
+    wire control_bad, control_denied, eq_bad;
+    wire [DBS-1:0] unit_bad;
+    wire [DBS-1:0] unit_denied;
+    wire [3:0] db_dropped;
+    wire dbs_req, dbs_valid;
+    wire [15:0] dbs_addr;
+    wire [31:0] dbs_data;
+    wire db_idle;
+
+    assign unit_bad[DB_CONTROL] = control_bad;
+    assign unit_bad[DB_EQ] = eq_bad;
+    assign unit_denied[DB_CONTROL] = control_denied;
+    assign unit_denied[DB_EQ] = 1'b0;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_db #(.LOG_UARS(LOG_UARS), .UNITS(DBS)) db (
+        .clk(clk), .rst(user_rst),
+        .s_axi_db_awid(s_axi_db_awid), .s_axi_db_awaddr(s_axi_db_awaddr), .s_axi_db_awlen(s_axi_db_awlen), .s_axi_db_awvalid(s_axi_db_awvalid),
+        .s_axi_db_awready(s_axi_db_awready), .s_axi_db_wdata(s_axi_db_wdata), .s_axi_db_wstrb(s_axi_db_wstrb), .s_axi_db_wlast(s_axi_db_wlast),
+        .s_axi_db_wvalid(s_axi_db_wvalid), .s_axi_db_wready(s_axi_db_wready), .s_axi_db_bid(s_axi_db_bid), .s_axi_db_bresp(s_axi_db_bresp),
+        .s_axi_db_bvalid(s_axi_db_bvalid), .s_axi_db_bready(s_axi_db_bready),
+        .s_axi_db_arid(s_axi_db_arid), .s_axi_db_arlen(s_axi_db_arlen), .s_axi_db_arvalid(s_axi_db_arvalid),
+        .s_axi_db_arready(s_axi_db_arready), .s_axi_db_rid(s_axi_db_rid), .s_axi_db_rdata(s_axi_db_rdata), .s_axi_db_rresp(s_axi_db_rresp),
+        .s_axi_db_rlast(s_axi_db_rlast), .s_axi_db_rvalid(s_axi_db_rvalid), .s_axi_db_rready(s_axi_db_rready),
+        .refuse(refuse), .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready),
+        .cq_valid(cq_db_valid), .cq_ready(cq_db_valid), .eq_valid(eq_db_valid), .eq_ready(eq_db_ready),
+        .eth_valid(eth_db_valid), .eth_ready(eth_db_valid),
+        .db_type(db_type), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_uar(db_uar),
+        .sq_push(), .sq_units(), .sq_data(), .unit_bad(unit_bad), .unit_denied(unit_denied), .unit_pushed(1'b0), .ev_dropped(db_dropped),
+        .rq_req(dbs_req), .rq_addr(dbs_addr), .rs_valid(dbs_valid), .rs_data(dbs_data), .idle(db_idle)
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    // ---- Events and interrupts ----
+    wire clear;
+    wire [EVS-1:0] ev_valid;
+    wire [EVS-1:0] ev_ready;
+    wire [EVS*LOG_EQS-1:0] ev_eqn;
+    wire [EVS*8-1:0] ev_type;
+    wire [EVS*8-1:0] ev_subtype;
+    wire [EVS*24-1:0] ev_number;
+    wire [EVS*32-1:0] ev_data;
+    wire eq_slot_valid, eq_slot_ready, eq_slot_done;
+    wire [1:0] eq_slot_op;
+    wire [LOG_EQS-1:0] eq_slot_index;
+    wire [159:0] eq_slot_wdata;
+    wire [7:0] eq_slot_status;
+    wire [287:0] eq_slot_rdata;
+    wire irq_valid, eq_cfg_valid;
+    wire [LOG_EQS-1:0] irq_eqn;
+    wire [LOG_EQS-1:0] eq_cfg_eqn;
+    wire [10:0] eq_cfg_vector;
+    wire [31:0] eq_cfg_mod_ns;
+    wire [LOG_EQS-1:0] irqs_eqn;
+    wire [31:0] irqs;
+    wire [31:0] eq_overflow_set;
+    wire eq_fatal_valid;
+    wire [LOG_EQS-1:0] eq_fatal_eqn;
+    wire eq_idle, msix_idle;
+    wire cnt_eqe, cnt_eq_overflow, cnt_irq;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_eq #(.SOURCES(EVS), .LOG_EQS(LOG_EQS)) eq (
+        .clk(clk), .rst(user_rst), .clear(clear),
+        .ev_valid(ev_valid), .ev_ready(ev_ready), .ev_lost(), .ev_eqn(ev_eqn), .ev_type(ev_type), .ev_subtype(ev_subtype),
+        .ev_number(ev_number), .ev_data(ev_data),
+        .db_valid(eq_db_valid), .db_ready(eq_db_ready), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_bad(eq_bad),
+        .slot_valid(eq_slot_valid), .slot_ready(eq_slot_ready), .slot_op(eq_slot_op), .slot_index(eq_slot_index),
+        .slot_wdata(eq_slot_wdata), .slot_done(eq_slot_done), .slot_status(eq_slot_status), .slot_rdata(eq_slot_rdata),
+        .cmd_valid(wr_cmd_valid[WR_EQ]), .cmd_ready(wr_cmd_ready[WR_EQ]), .cmd_addr(wr_cmd_addr[WR_EQ*64 +: 64]),
+        .cmd_len(wr_cmd_len[WR_EQ*13 +: 13]), .cmd_src_off(wr_cmd_src_off[WR_EQ*6 +: 6]), .data_valid(wr_data_valid[WR_EQ]),
+        .data_ready(wr_data_ready[WR_EQ]), .data(wr_data[WR_EQ*512 +: 512]), .st_valid(wr_st_valid[WR_EQ]), .st_error(wr_st_error),
+        .irq_valid(irq_valid), .irq_eqn(irq_eqn), .cfg_valid(eq_cfg_valid), .cfg_eqn(eq_cfg_eqn), .cfg_vector(eq_cfg_vector),
+        .cfg_mod_ns(eq_cfg_mod_ns), .irqs_eqn(irqs_eqn), .irqs(irqs), .recover_valid(), .recover_eqn(),
+        .overflow_set(eq_overflow_set), .fatal_valid(eq_fatal_valid), .fatal_eqn(eq_fatal_eqn), .idle(eq_idle),
+        .ev_eqe(cnt_eqe), .ev_overflow(cnt_eq_overflow)
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    frnic_msix #(.LOG_EQS(LOG_EQS)) msix (
+        .clk(clk), .rst(user_rst), .clear(clear), .time_ns(time_ns), .irq_valid(irq_valid), .irq_eqn(irq_eqn), .cfg_valid(eq_cfg_valid),
+        .cfg_eqn(eq_cfg_eqn), .cfg_vector(eq_cfg_vector), .cfg_mod_ns(eq_cfg_mod_ns), .irqs_eqn(irqs_eqn), .irqs(irqs), .msix_enable(msix_on),
+        .msix_valid(msix_valid), .msix_ready(msix_ready), .msix_vector(msix_vector), .idle(msix_idle), .ev_irq(cnt_irq)
+    );
+
+    // ---- Control plane ----
+    wire cq_slot_valid, ethq_slot_valid;
+    reg slot_none_reg = 1'b0;
+    wire [67:0] cnt_pulse;
+    wire [83:0] cnt_bytes;
+    wire control_quiet;
+
+    // Completion queues and the Ethernet queue pair do not exist yet: their commands are refused.
+    always @(posedge clk) begin
+        slot_none_reg <= (cq_slot_valid || ethq_slot_valid) && !slot_none_reg && !user_rst;
+    end
+
+    assign rd_req_tag = {(RDS*TAG_W){1'b0}};
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_control #(
+        .LOG_QPS(LOG_QPS), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS), .LOG_SRQS(LOG_SRQS), .LOG_MRS(LOG_MRS), .LOG_UARS(LOG_UARS),
+        .FEATURES(FEATURES)
+    ) control (
+        .clk(clk), .rst(user_rst),
+        .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
+        .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready),
+        .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+        .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
+        .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+        .time_ns(time_ns), .cfg_mac(cfg_mac), .cfg_push_bytes(cfg_push_bytes), .cfg_msix_vectors(cfg_msix_vectors),
+        .link_up(link), .mac_ready(mac),
+        .dev_enable(), .eth_ctrl(), .eth_maxframe(), .eth_mcast(), .refuse(refuse),
+        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle), .clear(clear), .sweep(), .sweep_done_in(1'b1),
+        .eq_slot_valid(eq_slot_valid), .eq_slot_ready(eq_slot_ready), .eq_slot_op(eq_slot_op), .eq_slot_index(eq_slot_index),
+        .eq_slot_wdata(eq_slot_wdata), .eq_slot_done(eq_slot_done), .eq_slot_status(eq_slot_status), .eq_slot_rdata(eq_slot_rdata),
+        .cq_slot_valid(cq_slot_valid), .cq_slot_ready(!slot_none_reg), .cq_slot_op(), .cq_slot_index(), .cq_slot_wdata(),
+        .cq_slot_done(slot_none_reg), .cq_slot_status(`FRNIC_STATUS_NOT_SUPPORTED), .cq_slot_rdata(640'd0),
+        .ethq_slot_valid(ethq_slot_valid), .ethq_slot_ready(!slot_none_reg), .ethq_slot_op(), .ethq_slot_wdata(),
+        .ethq_slot_done(slot_none_reg), .ethq_slot_status(`FRNIC_STATUS_NOT_SUPPORTED), .ethq_slot_rdata(512'd0),
+        .rd_req_valid(rd_req_valid[RD_CONTROL +: 2]), .rd_req_ready(rd_req_ready[RD_CONTROL +: 2]),
+        .rd_req_addr(rd_req_addr[RD_CONTROL*64 +: 128]), .rd_req_len(rd_req_len[RD_CONTROL*13 +: 26]),
+        .rd_resp_valid(rd_resp_valid[RD_CONTROL +: 2]), .rd_resp_ready(rd_resp_ready[RD_CONTROL +: 2]), .rd_resp_data(rd_resp_data),
+        .rd_resp_last(rd_resp_last), .rd_resp_error(rd_resp_error),
+        .wr_cmd_valid(wr_cmd_valid[WR_CONTROL]), .wr_cmd_ready(wr_cmd_ready[WR_CONTROL]), .wr_cmd_addr(wr_cmd_addr[WR_CONTROL*64 +: 64]),
+        .wr_cmd_len(wr_cmd_len[WR_CONTROL*13 +: 13]), .wr_cmd_src_off(wr_cmd_src_off[WR_CONTROL*6 +: 6]),
+        .wr_data_valid(wr_data_valid[WR_CONTROL]), .wr_data_ready(wr_data_ready[WR_CONTROL]), .wr_data(wr_data[WR_CONTROL*512 +: 512]),
+        .wr_st_valid(wr_st_valid[WR_CONTROL]), .wr_st_error(wr_st_error),
+        .ev_valid(ev_valid[EV_CONTROL]), .ev_ready(ev_ready[EV_CONTROL]), .ev_eqn(ev_eqn[EV_CONTROL*LOG_EQS +: LOG_EQS]),
+        .ev_type(ev_type[EV_CONTROL*8 +: 8]), .ev_subtype(ev_subtype[EV_CONTROL*8 +: 8]), .ev_number(ev_number[EV_CONTROL*24 +: 24]),
+        .ev_data(ev_data[EV_CONTROL*32 +: 32]),
+        .upd_valid(), .upd_table(), .upd_index(), .upd_data(),
+        .cnt_pulse(cnt_pulse), .cnt_bytes(cnt_bytes),
+        .dbs_req(dbs_req), .dbs_addr(dbs_addr), .dbs_valid(dbs_valid), .dbs_data(dbs_data),
+        .stall_valid({m_axi_rvalid, m_axi_arvalid, m_axi_wvalid, m_axi_awvalid}),
+        .stall_ready({m_axi_rready, m_axi_arready, m_axi_wready, m_axi_awready}),
+        .psn_gap(1'b0), .psn_gap_qpn(24'd0),
+        .eq_overflow_set(eq_overflow_set), .eq_fatal_valid(eq_fatal_valid), .eq_fatal_eqn(eq_fatal_eqn), .parity_fatal(1'b0),
+        .qp_rd_valid(1'b0), .qp_rd_ready(), .qp_rd_index({LOG_QPS{1'b0}}), .qp_rd_done(), .qp_rd_live(), .qp_rd_err(), .qp_rd_data(),
+        .mr_rd_valid(1'b0), .mr_rd_ready(), .mr_rd_index({LOG_MRS{1'b0}}), .mr_rd_done(), .mr_rd_live(), .mr_rd_err(), .mr_rd_data(),
+        .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready), .db_type(db_type), .db_number(db_number),
+        .db_index(db_index), .db_uar(db_uar), .db_bad(control_bad), .db_denied(control_denied),
+        .cqerr_valid(1'b0), .cqerr_ready(), .cqerr_cqn(24'd0), .flip_qp(flip_qp), .quiet(control_quiet)
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    // ---- MAC ----
+    assign m_axis_tx_tdata = 512'd0;
+    assign m_axis_tx_tkeep = 64'd0;
+    assign m_axis_tx_tvalid = 1'b0;
+    assign m_axis_tx_tlast = 1'b0;
+    assign m_axis_tx_tuser = 1'b0;
+
+    // ---- Counters ----
+    // Two DMA errors in one cycle count one after the other.
+    reg dma_owed_reg = 1'b0;
+    // Several refusals in a cycle likewise.
+    reg [7:0] dropped_reg = 8'd0;
+
+    always @(posedge clk) begin
+        dma_owed_reg <= dma_owed_reg ? rd_error || wr_error : rd_error && wr_error;
+        dropped_reg <= dropped_reg + {4'd0, db_dropped} - {7'd0, dropped_reg != 8'd0};
+        if (user_rst) begin
+            dma_owed_reg <= 1'b0;
+            dropped_reg <= 8'd0;
+        end
+    end
+
+    assign cnt_pulse = {67'd0, cnt_eqe} << `FRNIC_COUNTER_EQES | {67'd0, cnt_eq_overflow} << `FRNIC_COUNTER_EQ_OVERFLOWS |
+        {67'd0, cnt_irq} << `FRNIC_COUNTER_IRQS | {67'd0, rd_error || wr_error || dma_owed_reg} << `FRNIC_COUNTER_DMA_ERRORS |
+        {67'd0, dropped_reg != 8'd0} << `FRNIC_COUNTER_DB_DROPPED;
+    assign cnt_bytes = 84'd0;
+
+    // ---- Idle ----
+    assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0;
+    assign timer_valid = 1'b0;
+    assign timer_ns = 64'd0;
+
+endmodule
+
+`resetall
