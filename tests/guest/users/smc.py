@@ -3,7 +3,7 @@
 """SMC-R without smc-tools, which Debian 12 lacks: a user EID, the list of links, and a TCP program on an SMC socket.
 
 smc.py eid NAME                add a user-defined EID (both ends need a common one for SMC v2)
-smc.py links                   the link groups' negotiated EIDs, one a line
+smc.py fallbacks               why connections became TCP
 smc.py serve PORT BYTES        one connection: takes so many bytes, prints their SHA-256, sends them back
 smc.py send ADDRESS PORT BYTES the other end: sends random bytes, compares what comes back, prints links and SHA-256
 """
@@ -16,9 +16,10 @@ import sys
 
 AF_SMC = 43
 # linux/smc.h, linux/genetlink.h
-GET_LGR_SMCR, ADD_UEID = 2, 10
+GET_LGR_SMCR, GET_FBACK_STATS, ADD_UEID = 2, 8, 10
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
 NLMSG_ERROR, NLMSG_DONE, GENL_ID_CTRL = 2, 3, 16
+NETLINK_GENERIC = 16
 CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 3, 1, 2
 
 
@@ -40,7 +41,7 @@ def attrs(data):
 
 def ask(family, cmd, payload=b'', flags=NLM_F_ACK):
     """Attributes of each answer."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_GENERIC) as s:
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC) as s:
         s.settimeout(20)
         s.send(struct.pack('=IHHIIBBH', 20 + len(payload), family, NLM_F_REQUEST | flags, 1, 0, cmd, 1, 0) + payload)
         answers = []
@@ -68,6 +69,13 @@ def links():
     # SMC_GEN_LGR_SMCR / SMC_NLA_LGR_R_V2_COMMON / SMC_NLA_LGR_V2_NEG_EID
     groups = [attrs(a[2]) for a in ask(smc_family(), GET_LGR_SMCR, flags=NLM_F_DUMP)]
     return [attrs(g.get(7, b'')).get(4, b'').rstrip(b'\0 ').decode() for g in groups]
+
+
+def fallbacks():
+    """Why connections fell back to TCP: the kernel's reason codes (net/smc/smc_clc.h), for a failure's log."""
+    # SMC_GEN_FBACK_STATS / type, reason
+    stats = [attrs(a[8]) for a in ask(smc_family(), GET_FBACK_STATS, flags=NLM_F_DUMP) if 8 in a]
+    return [("server" if s[1][0] == 1 else "client") + f" {struct.unpack('=I', s[4])[0]:#010x}" for s in stats if 1 in s and 4 in s]
 
 
 def smc_socket():
@@ -113,6 +121,7 @@ def send(address, port, size):
     if back != data:
         sys.exit('what came back is not what was sent')
     print('links', *links())
+    print('fallbacks', *fallbacks())
     print(hashlib.sha256(data).hexdigest())
     s.close()
 
@@ -121,8 +130,8 @@ def main():
     what, *args = sys.argv[1:]
     if what == 'eid':
         ask(smc_family(), ADD_UEID, attr(1, args[0].encode().ljust(32) + b'\0'))
-    elif what == 'links':
-        print(*links(), sep='\n')
+    elif what == 'fallbacks':
+        print(*fallbacks(), sep='\n')
     elif what == 'serve':
         serve(int(args[0]), int(args[1]))
     elif what == 'send':

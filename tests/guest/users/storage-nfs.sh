@@ -50,26 +50,26 @@ client_fio() { # VERSION
 	fio --name=v --filename=/tmp/n/fio --size=8M --bsrange=4k-256k --rw=randwrite --direct=1 --ioengine=libaio --iodepth=8 --verify=crc32c --do_verify=1 --verify_fatal=1
 	rm /tmp/n/fio; umount /tmp/n
 }
-# The client takes the lock; a process at the server must find it taken, and free after the client has let go.
+# A process at the server can lock the file, cannot while the client holds its lock, and can again afterwards.
 client_lock() { # VERSION
 	set -e
-	nfs_mount $1
 	. "$FRNIC_LIB"
-	rm -f $SHARE/lock.*
-	exec 8<> /tmp/n/f; flock -x 8; : > $SHARE/lock.held
-	wait_for 60 test -e $SHARE/lock.seen
-	flock -u 8; exec 8>&-; : > $SHARE/lock.free
+	nfs_mount $1
+	wait_for 60 test -e $SHARE/lock$1.go
+	exec 8<> /tmp/n/f; flock -x 8; : > $SHARE/lock$1.held
+	wait_for 60 test -e $SHARE/lock$1.seen
+	flock -u 8; exec 8>&-; : > $SHARE/lock$1.free
 	umount /tmp/n
 }
-server_lock() {
+server_lock() { # VERSION
 	set -e
 	. "$FRNIC_LIB"
 	can() { /usr/bin/python3 -c 'import fcntl, sys; fcntl.lockf(open(sys.argv[1], "r+"), fcntl.LOCK_EX | fcntl.LOCK_NB)' $EXPORT/f; }
-	can
-	wait_for 60 test -e $SHARE/lock.held
+	can; : > $SHARE/lock$1.go
+	wait_for 60 test -e $SHARE/lock$1.held
 	if can 2> /dev/null; then echo "the server does not know of the client's lock"; return 1; fi
-	: > $SHARE/lock.seen
-	wait_for 60 test -e $SHARE/lock.free
+	: > $SHARE/lock$1.seen
+	wait_for 60 test -e $SHARE/lock$1.free
 	can
 }
 export -f server_up server_down client_up nfs_mount client_files client_fio client_lock server_lock
@@ -84,7 +84,9 @@ for v in 4.2 3; do
 	use mount.nfs "vers=$v: mount, files, umount, mount, compare" 400 none true "client_files $v" files_check
 	use nfsd "vers=$v: file at the server compared" 60 none "sha256sum < $EXPORT/f" true sum_check
 	use fio "on NFS $v, random write, verify" 300 none true "client_fio $v" fio_check
-	use flock "on NFS $v, seen by the server" 150 none server_lock "client_lock $v"
+	use flock "on NFS $v, seen by the server" 150 none "server_lock $v" "client_lock $v"
 done
 use rpc.nfsd 0 90 none server_down true
-verdict "NFS: free resources as before" "$(wait_for 30 eval '[ "$(resources)" = "$FREE" ]'; echo $?)"
+same_free() { [ "$(resources)" = "$FREE" ]; }
+wait_for 30 same_free; verdict "NFS: free resources as before" $?
+same_free || { echo "    $FREE"; echo "    $(resources)"; }
