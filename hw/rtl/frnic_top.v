@@ -136,11 +136,11 @@ module frnic_top #(
     localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB;
 
     // Clients of the DMA engines; the first ones of each are small and go before payload
-    localparam RD_CONTROL = 0, RDS = 2;
-    localparam WR_CONTROL = 0, WR_EQ = 1, WRS = 2;
+    localparam RD_CONTROL = 0, RD_CQ = 2, RDS = 3;
+    localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WRS = 3;
     // Sources of events, units behind the doorbells
-    localparam EV_CONTROL = 0, EVS = 1;
-    localparam DB_CONTROL = 0, DB_EQ = 1, DBS = 2;
+    localparam EV_CONTROL = 0, EV_CQ = 1, EVS = 2;
+    localparam DB_CONTROL = 0, DB_EQ = 1, DB_CQ = 2, DBS = 3;
     localparam TAG_W = 8;
 
     // ---- Resets, levels from other domains ----
@@ -169,7 +169,9 @@ module frnic_top #(
     wire [511:0] rd_resp_data;
     wire rd_resp_last;
     wire rd_resp_error;
+    /* verilator lint_off UNUSED */
     wire [TAG_W-1:0] rd_resp_tag;
+    /* verilator lint_on UNUSED */
     wire rd_busy;
     wire rd_error;
     wire [WRS-1:0] wr_cmd_valid;
@@ -230,13 +232,13 @@ module frnic_top #(
     // ---- Doorbells ----
     wire refuse;
     wire sq_valid, sq_ready, rq_valid, rq_ready, eq_db_valid, eq_db_ready;
-    wire cq_db_valid, eth_db_valid;
+    wire cq_db_valid, cq_db_ready, eth_db_valid;
     wire [7:0] db_type;
     wire [23:0] db_number;
     wire [23:0] db_index;
     wire [7:0] db_flags;
     wire [15:0] db_uar;
-    wire control_bad, control_denied, eq_bad;
+    wire control_bad, control_denied, eq_bad, cq_bad, cq_denied;
     wire [DBS-1:0] unit_bad;
     wire [DBS-1:0] unit_denied;
     wire [3:0] db_dropped;
@@ -247,7 +249,9 @@ module frnic_top #(
 
     assign unit_bad[DB_CONTROL] = control_bad;
     assign unit_bad[DB_EQ] = eq_bad;
+    assign unit_bad[DB_CQ] = cq_bad;
     assign unit_denied[DB_CONTROL] = control_denied;
+    assign unit_denied[DB_CQ] = cq_denied;
     assign unit_denied[DB_EQ] = 1'b0;
 
     /* verilator lint_off PINCONNECTEMPTY */
@@ -261,7 +265,7 @@ module frnic_top #(
         .s_axi_db_arready(s_axi_db_arready), .s_axi_db_rid(s_axi_db_rid), .s_axi_db_rdata(s_axi_db_rdata), .s_axi_db_rresp(s_axi_db_rresp),
         .s_axi_db_rlast(s_axi_db_rlast), .s_axi_db_rvalid(s_axi_db_rvalid), .s_axi_db_rready(s_axi_db_rready),
         .refuse(refuse), .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready),
-        .cq_valid(cq_db_valid), .cq_ready(cq_db_valid), .eq_valid(eq_db_valid), .eq_ready(eq_db_ready),
+        .cq_valid(cq_db_valid), .cq_ready(cq_db_ready), .eq_valid(eq_db_valid), .eq_ready(eq_db_ready),
         .eth_valid(eth_db_valid), .eth_ready(eth_db_valid),
         .db_type(db_type), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_uar(db_uar),
         .sq_push(), .sq_units(), .sq_data(), .unit_bad(unit_bad), .unit_denied(unit_denied), .unit_pushed(1'b0), .ev_dropped(db_dropped),
@@ -273,6 +277,9 @@ module frnic_top #(
     wire clear;
     wire [EVS-1:0] ev_valid;
     wire [EVS-1:0] ev_ready;
+    wire ev_lost;
+    wire recover_valid;
+    wire [LOG_EQS-1:0] recover_eqn;
     wire [EVS*LOG_EQS-1:0] ev_eqn;
     wire [EVS*8-1:0] ev_type;
     wire [EVS*8-1:0] ev_subtype;
@@ -297,10 +304,9 @@ module frnic_top #(
     wire eq_idle, msix_idle;
     wire cnt_eqe, cnt_eq_overflow, cnt_irq;
 
-    /* verilator lint_off PINCONNECTEMPTY */
     frnic_eq #(.SOURCES(EVS), .LOG_EQS(LOG_EQS)) eq (
         .clk(clk), .rst(user_rst), .clear(clear),
-        .ev_valid(ev_valid), .ev_ready(ev_ready), .ev_lost(), .ev_eqn(ev_eqn), .ev_type(ev_type), .ev_subtype(ev_subtype),
+        .ev_valid(ev_valid), .ev_ready(ev_ready), .ev_lost(ev_lost), .ev_eqn(ev_eqn), .ev_type(ev_type), .ev_subtype(ev_subtype),
         .ev_number(ev_number), .ev_data(ev_data),
         .db_valid(eq_db_valid), .db_ready(eq_db_ready), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_bad(eq_bad),
         .slot_valid(eq_slot_valid), .slot_ready(eq_slot_ready), .slot_op(eq_slot_op), .slot_index(eq_slot_index),
@@ -309,11 +315,10 @@ module frnic_top #(
         .cmd_len(wr_cmd_len[WR_EQ*13 +: 13]), .cmd_src_off(wr_cmd_src_off[WR_EQ*6 +: 6]), .data_valid(wr_data_valid[WR_EQ]),
         .data_ready(wr_data_ready[WR_EQ]), .data(wr_data[WR_EQ*512 +: 512]), .st_valid(wr_st_valid[WR_EQ]), .st_error(wr_st_error),
         .irq_valid(irq_valid), .irq_eqn(irq_eqn), .cfg_valid(eq_cfg_valid), .cfg_eqn(eq_cfg_eqn), .cfg_vector(eq_cfg_vector),
-        .cfg_mod_ns(eq_cfg_mod_ns), .irqs_eqn(irqs_eqn), .irqs(irqs), .recover_valid(), .recover_eqn(),
+        .cfg_mod_ns(eq_cfg_mod_ns), .irqs_eqn(irqs_eqn), .irqs(irqs), .recover_valid(recover_valid), .recover_eqn(recover_eqn),
         .overflow_set(eq_overflow_set), .fatal_valid(eq_fatal_valid), .fatal_eqn(eq_fatal_eqn), .idle(eq_idle),
         .ev_eqe(cnt_eqe), .ev_overflow(cnt_eq_overflow)
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     frnic_msix #(.LOG_EQS(LOG_EQS)) msix (
         .clk(clk), .rst(user_rst), .clear(clear), .time_ns(time_ns), .irq_valid(irq_valid), .irq_eqn(irq_eqn), .cfg_valid(eq_cfg_valid),
@@ -321,16 +326,60 @@ module frnic_top #(
         .msix_valid(msix_valid), .msix_ready(msix_ready), .msix_vector(msix_vector), .idle(msix_idle), .ev_irq(cnt_irq)
     );
 
+    // ---- Completion queues ----
+    wire sweep, cq_sweep_done;
+    wire cq_slot_valid, cq_slot_ready, cq_slot_done;
+    wire [1:0] cq_slot_op;
+    wire [LOG_CQS-1:0] cq_slot_index;
+    wire [319:0] cq_slot_wdata;
+    wire [7:0] cq_slot_status;
+    wire [639:0] cq_slot_rdata;
+    wire cqerr_valid, cqerr_ready;
+    wire [23:0] cqerr_cqn;
+    wire cq_idle, cq_timer;
+    wire cnt_cqe, cnt_cq_overflow, cq_parity;
+
+    // Who completes work does not exist yet.
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_cq #(.SOURCES(1), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS)) cq (
+        .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(cq_sweep_done), .time_ns(time_ns),
+        .cqe_valid(1'b0), .cqe_ready(), .cqe_cqn(24'd0), .cqe_data(256'd0), .cqe_solicited(1'b0),
+        .db_valid(cq_db_valid), .db_ready(cq_db_ready), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_uar(db_uar),
+        .db_bad(cq_bad), .db_denied(cq_denied),
+        .slot_valid(cq_slot_valid), .slot_ready(cq_slot_ready), .slot_op(cq_slot_op), .slot_index(cq_slot_index),
+        .slot_wdata(cq_slot_wdata), .slot_done(cq_slot_done), .slot_status(cq_slot_status), .slot_rdata(cq_slot_rdata),
+        .ev_valid(ev_valid[EV_CQ]), .ev_ready(ev_ready[EV_CQ]), .ev_lost(ev_lost), .ev_eqn(ev_eqn[EV_CQ*LOG_EQS +: LOG_EQS]),
+        .ev_type(ev_type[EV_CQ*8 +: 8]), .ev_subtype(ev_subtype[EV_CQ*8 +: 8]), .ev_number(ev_number[EV_CQ*24 +: 24]),
+        .ev_data(ev_data[EV_CQ*32 +: 32]), .recover_valid(recover_valid), .recover_eqn(recover_eqn),
+        .req_valid(rd_req_valid[RD_CQ]), .req_ready(rd_req_ready[RD_CQ]), .req_addr(rd_req_addr[RD_CQ*64 +: 64]),
+        .req_len(rd_req_len[RD_CQ*13 +: 13]), .resp_valid(rd_resp_valid[RD_CQ]), .resp_ready(rd_resp_ready[RD_CQ]),
+        .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error),
+        .cmd_valid(wr_cmd_valid[WR_CQ]), .cmd_ready(wr_cmd_ready[WR_CQ]), .cmd_addr(wr_cmd_addr[WR_CQ*64 +: 64]),
+        .cmd_len(wr_cmd_len[WR_CQ*13 +: 13]), .cmd_src_off(wr_cmd_src_off[WR_CQ*6 +: 6]), .data_valid(wr_data_valid[WR_CQ]),
+        .data_ready(wr_data_ready[WR_CQ]), .data(wr_data[WR_CQ*512 +: 512]), .st_valid(wr_st_valid[WR_CQ]), .st_error(wr_st_error),
+        .cqerr_valid(cqerr_valid), .cqerr_ready(cqerr_ready), .cqerr_cqn(cqerr_cqn), .idle(cq_idle), .timer_wait(cq_timer),
+        .ev_cqe(cnt_cqe), .ev_overflow(cnt_cq_overflow), .ev_parity(cq_parity)
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
     // ---- Control plane ----
-    wire cq_slot_valid, ethq_slot_valid;
+    wire ethq_slot_valid;
+    wire dev_enable;
+    wire [4:0] eth_ctrl;
+    wire [15:0] eth_maxframe;
+    wire [63:0] eth_mcast;
+    wire upd_valid;
+    wire [1:0] upd_table;
+    wire [7:0] upd_index;
+    wire [255:0] upd_data;
     reg slot_none_reg = 1'b0;
     wire [67:0] cnt_pulse;
     wire [83:0] cnt_bytes;
     wire control_quiet;
 
-    // Completion queues and the Ethernet queue pair do not exist yet: their commands are refused.
+    // The Ethernet queue pair does not exist yet: its commands are refused.
     always @(posedge clk) begin
-        slot_none_reg <= (cq_slot_valid || ethq_slot_valid) && !slot_none_reg && !user_rst;
+        slot_none_reg <= ethq_slot_valid && !slot_none_reg && !user_rst;
     end
 
     assign rd_req_tag = {(RDS*TAG_W){1'b0}};
@@ -348,12 +397,13 @@ module frnic_top #(
         .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
         .time_ns(time_ns), .cfg_mac(cfg_mac), .cfg_push_bytes(cfg_push_bytes), .cfg_msix_vectors(cfg_msix_vectors),
         .link_up(link), .mac_ready(mac),
-        .dev_enable(), .eth_ctrl(), .eth_maxframe(), .eth_mcast(), .refuse(refuse),
-        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle), .clear(clear), .sweep(), .sweep_done_in(1'b1),
+        .dev_enable(dev_enable), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .refuse(refuse),
+        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle), .clear(clear), .sweep(sweep),
+        .sweep_done_in(cq_sweep_done),
         .eq_slot_valid(eq_slot_valid), .eq_slot_ready(eq_slot_ready), .eq_slot_op(eq_slot_op), .eq_slot_index(eq_slot_index),
         .eq_slot_wdata(eq_slot_wdata), .eq_slot_done(eq_slot_done), .eq_slot_status(eq_slot_status), .eq_slot_rdata(eq_slot_rdata),
-        .cq_slot_valid(cq_slot_valid), .cq_slot_ready(!slot_none_reg), .cq_slot_op(), .cq_slot_index(), .cq_slot_wdata(),
-        .cq_slot_done(slot_none_reg), .cq_slot_status(`FRNIC_STATUS_NOT_SUPPORTED), .cq_slot_rdata(640'd0),
+        .cq_slot_valid(cq_slot_valid), .cq_slot_ready(cq_slot_ready), .cq_slot_op(cq_slot_op), .cq_slot_index(cq_slot_index),
+        .cq_slot_wdata(cq_slot_wdata), .cq_slot_done(cq_slot_done), .cq_slot_status(cq_slot_status), .cq_slot_rdata(cq_slot_rdata),
         .ethq_slot_valid(ethq_slot_valid), .ethq_slot_ready(!slot_none_reg), .ethq_slot_op(), .ethq_slot_wdata(),
         .ethq_slot_done(slot_none_reg), .ethq_slot_status(`FRNIC_STATUS_NOT_SUPPORTED), .ethq_slot_rdata(512'd0),
         .rd_req_valid(rd_req_valid[RD_CONTROL +: 2]), .rd_req_ready(rd_req_ready[RD_CONTROL +: 2]),
@@ -367,22 +417,69 @@ module frnic_top #(
         .ev_valid(ev_valid[EV_CONTROL]), .ev_ready(ev_ready[EV_CONTROL]), .ev_eqn(ev_eqn[EV_CONTROL*LOG_EQS +: LOG_EQS]),
         .ev_type(ev_type[EV_CONTROL*8 +: 8]), .ev_subtype(ev_subtype[EV_CONTROL*8 +: 8]), .ev_number(ev_number[EV_CONTROL*24 +: 24]),
         .ev_data(ev_data[EV_CONTROL*32 +: 32]),
-        .upd_valid(), .upd_table(), .upd_index(), .upd_data(),
+        .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
         .cnt_pulse(cnt_pulse), .cnt_bytes(cnt_bytes),
         .dbs_req(dbs_req), .dbs_addr(dbs_addr), .dbs_valid(dbs_valid), .dbs_data(dbs_data),
         .stall_valid({m_axi_rvalid, m_axi_arvalid, m_axi_wvalid, m_axi_awvalid}),
         .stall_ready({m_axi_rready, m_axi_arready, m_axi_wready, m_axi_awready}),
         .psn_gap(1'b0), .psn_gap_qpn(24'd0),
-        .eq_overflow_set(eq_overflow_set), .eq_fatal_valid(eq_fatal_valid), .eq_fatal_eqn(eq_fatal_eqn), .parity_fatal(1'b0),
+        .eq_overflow_set(eq_overflow_set), .eq_fatal_valid(eq_fatal_valid), .eq_fatal_eqn(eq_fatal_eqn), .parity_fatal(cq_parity),
         .qp_rd_valid(1'b0), .qp_rd_ready(), .qp_rd_index({LOG_QPS{1'b0}}), .qp_rd_done(), .qp_rd_live(), .qp_rd_err(), .qp_rd_data(),
         .mr_rd_valid(1'b0), .mr_rd_ready(), .mr_rd_index({LOG_MRS{1'b0}}), .mr_rd_done(), .mr_rd_live(), .mr_rd_err(), .mr_rd_data(),
         .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready), .db_type(db_type), .db_number(db_number),
         .db_index(db_index), .db_uar(db_uar), .db_bad(control_bad), .db_denied(control_denied),
-        .cqerr_valid(1'b0), .cqerr_ready(), .cqerr_cqn(24'd0), .flip_qp(flip_qp), .quiet(control_quiet)
+        .cqerr_valid(cqerr_valid), .cqerr_ready(cqerr_ready), .cqerr_cqn(cqerr_cqn), .flip_qp(flip_qp), .quiet(control_quiet)
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
-    // ---- MAC ----
+    // ---- From the MAC ----
+`include "frnic_rx_meta.vh"
+    wire [511:0] rx_tdata;
+    wire [63:0] rx_tkeep;
+    wire rx_tvalid, rx_tready, rx_tlast, rx_tuser;
+    wire rx_lost;
+    wire cnt_rx, cnt_rx_bad, cnt_rx_filtered, cnt_icrc, cnt_malformed, cnt_ecn, cnt_roce_rx;
+    wire [13:0] cnt_rx_bytes;
+    wire [13:0] cnt_roce_rx_bytes;
+    /* verilator lint_off UNUSED */
+    wire rx_fifo_full;
+    wire [511:0] eth_rx_tdata;
+    wire [63:0] eth_rx_tkeep;
+    wire eth_rx_tvalid, eth_rx_tready, eth_rx_tlast;
+    wire [1:0] eth_rx_tuser;
+    wire [511:0] roce_rx_tdata;
+    wire [63:0] roce_rx_tkeep;
+    wire roce_rx_tvalid, roce_rx_tready, roce_rx_tlast;
+    wire [META_W-1:0] roce_rx_meta;
+    /* verilator lint_on UNUSED */
+    wire live = dev_enable && link && !refuse;
+
+    frnic_mac_rx mac_rx (
+        .cmac_clk(cmac_rx_clk), .cmac_rst(rx_rst), .s_axis_tdata(s_axis_rx_tdata), .s_axis_tkeep(s_axis_rx_tkeep),
+        .s_axis_tvalid(s_axis_rx_tvalid), .s_axis_tlast(s_axis_rx_tlast), .s_axis_tuser(s_axis_rx_tuser),
+        .clk(clk), .rst(user_rst), .m_axis_tdata(rx_tdata), .m_axis_tkeep(rx_tkeep), .m_axis_tvalid(rx_tvalid), .m_axis_tready(rx_tready),
+        .m_axis_tlast(rx_tlast), .m_axis_tuser(rx_tuser), .ev_lost(rx_lost)
+    );
+
+    frnic_net_rx #(.META_BITS(META_W)) net_rx (
+        .clk(clk), .rst(user_rst), .s_axis_tdata(rx_tdata), .s_axis_tkeep(rx_tkeep), .s_axis_tvalid(rx_tvalid), .s_axis_tready(rx_tready),
+        .s_axis_tlast(rx_tlast), .s_axis_tuser(rx_tuser),
+        .dev_enable(live), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .mcast_en(1'b0),
+        .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
+        .eth_axis_tdata(eth_rx_tdata), .eth_axis_tkeep(eth_rx_tkeep), .eth_axis_tvalid(eth_rx_tvalid), .eth_axis_tready(eth_rx_tready),
+        .eth_axis_tlast(eth_rx_tlast), .eth_axis_tuser(eth_rx_tuser),
+        .roce_axis_tdata(roce_rx_tdata), .roce_axis_tkeep(roce_rx_tkeep), .roce_axis_tvalid(roce_rx_tvalid), .roce_axis_tready(roce_rx_tready),
+        .roce_axis_tlast(roce_rx_tlast), .roce_meta(roce_rx_meta),
+        .cnt_rx(cnt_rx), .cnt_rx_bytes(cnt_rx_bytes), .cnt_bad(cnt_rx_bad), .cnt_filtered(cnt_rx_filtered), .cnt_icrc(cnt_icrc),
+        .cnt_malformed(cnt_malformed), .cnt_ecn(cnt_ecn), .cnt_roce(cnt_roce_rx), .cnt_roce_bytes(cnt_roce_rx_bytes),
+        .cnt_fifo_full(rx_fifo_full)
+    );
+
+    // Neither the transport nor the Ethernet queue exists yet: their frames end here.
+    assign eth_rx_tready = 1'b1;
+    assign roce_rx_tready = 1'b1;
+
+    // ---- To the MAC ----
     assign m_axis_tx_tdata = 512'd0;
     assign m_axis_tx_tkeep = 64'd0;
     assign m_axis_tx_tvalid = 1'b0;
@@ -406,11 +503,18 @@ module frnic_top #(
 
     assign cnt_pulse = {67'd0, cnt_eqe} << `FRNIC_COUNTER_EQES | {67'd0, cnt_eq_overflow} << `FRNIC_COUNTER_EQ_OVERFLOWS |
         {67'd0, cnt_irq} << `FRNIC_COUNTER_IRQS | {67'd0, rd_error || wr_error || dma_owed_reg} << `FRNIC_COUNTER_DMA_ERRORS |
-        {67'd0, dropped_reg != 8'd0} << `FRNIC_COUNTER_DB_DROPPED;
-    assign cnt_bytes = 84'd0;
+        {67'd0, dropped_reg != 8'd0} << `FRNIC_COUNTER_DB_DROPPED |
+        {67'd0, cnt_cqe} << `FRNIC_COUNTER_CQES | {67'd0, cnt_cq_overflow} << `FRNIC_COUNTER_CQ_OVERFLOWS |
+        {67'd0, cnt_rx} << `FRNIC_COUNTER_RX_FRAMES | {67'd0, cnt_rx_bad || rx_lost} << `FRNIC_COUNTER_ETH_RX_BAD |
+        {67'd0, cnt_rx_filtered} << `FRNIC_COUNTER_ETH_RX_FILTERED | {67'd0, cnt_icrc} << `FRNIC_COUNTER_RX_ICRC_ERR |
+        {67'd0, cnt_malformed} << `FRNIC_COUNTER_RX_MALFORMED | {67'd0, cnt_ecn} << `FRNIC_COUNTER_ECN_MARKED |
+        {67'd0, cnt_roce_rx} << `FRNIC_COUNTER_ROCE_RX_PKTS;
+    // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX
+    assign cnt_bytes = {cnt_roce_rx_bytes, 14'd0, 14'd0, 14'd0, cnt_rx_bytes, 14'd0};
 
     // ---- Idle ----
-    assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0;
+    assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0 &&
+        cq_idle && !cq_timer && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid;
     assign timer_valid = 1'b0;
     assign timer_ns = 64'd0;
 

@@ -36,7 +36,7 @@ constexpr uint64_t USER_NS = 4;
 // Cycles that a unit of the caller's budget pays for.
 constexpr uint64_t CYCLES_PER_UNIT = 256;
 // The design must have said "idle" for so many cycles: what is under way between the clock domains has arrived by then.
-constexpr unsigned int IDLE_CYCLES = 24;
+constexpr unsigned int IDLE_CYCLES = 48;
 // A BAR access that is not answered by then is answered with all ones, as a host does.
 constexpr uint64_t BAR_TIMEOUT_CYCLES = 100000;
 // Reset: the longest sweep of a table, with room.
