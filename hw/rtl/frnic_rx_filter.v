@@ -42,20 +42,20 @@ module frnic_rx_filter #(
     reg own_reg = 1'b0;
     reg accept_reg = 1'b0;
 
-    reg mac_hit;
-    reg gid_hit;
-    integer i;
+    wire [MACS-1:0] mac_hits;
+    wire [GIDS-1:0] gid_hits;
+    wire mac_hit = mac_hits != {MACS{1'b0}};
+    wire gid_hit = gid_hits != {GIDS{1'b0}};
 
-    always @* begin
-        mac_hit = 1'b0;
-        gid_hit = 1'b0;
-        for (i = 0; i < MACS; i = i + 1) begin
-            mac_hit = mac_hit || (mac_valid_reg[i] && mac_reg[i] == dmac);
+    genvar i;
+    generate
+        for (i = 0; i < MACS; i = i + 1) begin : macs
+            assign mac_hits[i] = mac_valid_reg[i] && mac_reg[i] == dmac;
         end
-        for (i = 0; i < GIDS; i = i + 1) begin
-            gid_hit = gid_hit || (gid_valid_reg[i] && gid_reg[i] == dmac);
+        for (i = 0; i < GIDS; i = i + 1) begin : gids
+            assign gid_hits[i] = gid_valid_reg[i] && gid_reg[i] == dmac;
         end
-    end
+    endgenerate
 
     // Linux ether_crc(): MSB first from all ones, not inverted; the hash is the top six bits.
     function [5:0] hash;

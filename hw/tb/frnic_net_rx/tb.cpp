@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frnic_net_rx against the model's roce_is_roce() and roce_parse(): every opcode, IPv4 and IPv6, VLAN, random lengths, padding, options,
+ * fragments, bit flips with stale and with right iCRC, cut frames, MAC errors, filter and mirror. R5.1, protocol rule 19
+ */
+#include "Vtop.h"
+#include "tb.h"
+
+extern "C" {
+#include "roce.h"
+}
+
+static Vtop *dut;
+static const uint8_t own_mac[6] = { 0x52, 0x54, 0, 1, 2, 3 };
+static const uint8_t gid_mac[6] = { 0x52, 0x54, 0, 9, 9, 9 };
+static const unsigned int MAXFRAME = 4500;
+static const uint64_t MCAST = 0x0123456789abcdefull;
+
+struct Case {
+	Frame f;
+	bool err;
+};
+
+/* What the unit says about a frame, or should. */
+struct Seen {
+	Frame f;
+	uint64_t user; /* Ethernet: mirror */
+	uint32_t meta[20];
+};
+
+static unsigned int hash_of(const uint8_t *mac)
+{
+	uint32_t crc = ~0u;
+
+	for (unsigned int i = 0; i < 6; i++)
+		for (unsigned int b = 0; b < 8; b++)
+			crc = crc << 1 ^ ((crc >> 31 ^ (mac[i] >> b & 1)) ? 0x04c11db7u : 0);
+	return crc >> 26;
+}
+
+static Frame make_roce()
+{
+	static const uint8_t ops[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 23, 0x20, 0x21, 0x22, 0x23,
+				       0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x64, 0x65, 0x81 };
+	roce_path path;
+	uint8_t buf[ROCE_MAX_FRAME + 8], op = chance(3) ? (uint8_t)rnd() : ops[rnd_below(sizeof(ops))];
+	uint16_t fl = roce_op_flags[op];
+	uint32_t len = !(fl & ROCE_F_PAYLOAD) ? 0 : chance(30) ? rnd_below(4097) : rnd_below(200);
+	uint8_t *p, *bth;
+
+	for (size_t i = 0; i < sizeof(path); i++)
+		((uint8_t *)&path)[i] = (uint8_t)rnd();
+	memcpy(path.dmac, chance(50) ? own_mac : gid_mac, 6);
+	if (chance(5))
+		path.dmac[5] ^= 1;
+	path.ipv6 = chance(50);
+	path.vlan = chance(50);
+	bth = roce_start(buf, &path);
+	p = roce_put_bth(bth, op, chance(50), -len & 3, (uint16_t)rnd(), (uint32_t)rnd(), chance(50), (uint32_t)rnd());
+	if (fl & ROCE_F_DETH)
+		p = roce_put_deth(p, (uint32_t)rnd(), (uint32_t)rnd());
+	if (fl & ROCE_F_RETH)
+		p = roce_put_reth(p, rnd(), (uint32_t)rnd(), (uint32_t)rnd());
+	if (fl & ROCE_F_ATOMIC_ETH)
+		p = roce_put_atomic(p, rnd(), (uint32_t)rnd(), rnd(), rnd());
+	if (fl & ROCE_F_AETH)
+		p = roce_put_aeth(p, (uint8_t)rnd(), (uint32_t)rnd());
+	if (fl & ROCE_F_ATOMIC_ACK)
+		p = roce_put_be64(p, rnd());
+	if (fl & (ROCE_F_IMM | ROCE_F_IETH))
+		p = roce_put_be32(p, (uint32_t)rnd());
+	for (uint32_t i = 0; i < len; i++)
+		*p++ = (uint8_t)rnd();
+	for (unsigned int i = 0; i < (-len & 3); i++)
+		*p++ = 0;
+	if (chance(3) && len > 8)
+		p -= 1 + rnd_below(7); /* broken length or pad, right iCRC */
+	if (chance(5)) {
+		/* any header bit behind the network header's length fields; the iCRC is right */
+		uint8_t *at = chance(50) ? bth + rnd_below((uint32_t)(p - bth)) : buf + 12 + rnd_below((uint32_t)(bth - buf - 12));
+
+		*at ^= (uint8_t)(1 << rnd_below(8));
+	}
+	size_t n = roce_finish(buf, p);
+	Frame f(buf, buf + n);
+	size_t l3 = path.vlan ? 18 : 14;
+
+	if (chance(6))
+		f[rnd_below((uint32_t)f.size())] ^= (uint8_t)(1 << rnd_below(8)); /* stale iCRC */
+	if (chance(3))
+		f.resize(1 + rnd_below((uint32_t)f.size()));
+	if (chance(8))
+		f.resize(f.size() + rnd_below(chance(50) ? 8 : 300), (uint8_t)rnd());
+	if (chance(2) && f.size() > l3 + 30 && !path.ipv6)
+		f[l3] = (uint8_t)(0x40 | rnd_below(16)); /* options, or too short a header */
+	return f;
+}
+
+static Frame make_eth()
+{
+	Frame f = rnd_frame(chance(5) ? 1 + rnd_below(20) : 14 + rnd_below(chance(20) ? 4600 : 120));
+
+	if (f.size() >= 14) {
+		if (chance(50))
+			memcpy(&f[0], own_mac, 6);
+		else if (chance(30))
+			memset(&f[0], 0xff, 6);
+		if (chance(40)) {
+			f[12] = 0x08;
+			f[13] = 0;
+			if (f.size() > 50) {
+				f[14] = (uint8_t)(0x45 + rnd_below(11));
+				f[23] = 17;
+				f[20] = f[21] = 0;
+				size_t at = 14 + (size_t)(f[14] & 15) * 4 + 2;
+				if (chance(50) && at + 1 < f.size()) {
+					f[at] = 0x12;
+					f[at + 1] = 0xb7;
+				}
+			}
+		}
+	}
+	return f;
+}
+
+static uint32_t bits(const uint32_t *w, unsigned int at, unsigned int n)
+{
+	uint64_t v = w[at / 32] | (uint64_t)w[at / 32 + 1] << 32;
+
+	return (uint32_t)(v >> at % 32) & (n == 32 ? ~0u : (1u << n) - 1);
+}
+
+static void table(unsigned int tab, unsigned int index, const uint8_t *mac)
+{
+	dut->upd_valid = 1;
+	dut->upd_table = (uint8_t)tab;
+	dut->upd_index = (uint8_t)index;
+	memset(&dut->upd_data, 0, 32);
+	dut->upd_data[1] = 1;
+	memcpy((uint8_t *)&dut->upd_data + 8, mac, 6);
+	dut->clk = 0;
+	dut->eval();
+	dut->clk = 1;
+	dut->eval();
+	dut->upd_valid = 0;
+}
+
+static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int ctrl)
+{
+	Source src;
+	std::vector<Case> cases;
+	std::deque<Seen> eth, roce;
+	Frame ecur, rcur;
+	unsigned long cnt[10] = {}, want[10] = {}, beats;
+	unsigned int idle = 0;
+
+	src.rate = rs;
+	for (unsigned int i = 0; i < n; i++) {
+		Case c = { chance(70) ? make_roce() : make_eth(), chance(2) };
+
+		cases.push_back(c);
+		src.push(to_beats(c.f, c.err, false));
+	}
+	beats = src.queue.size();
+	dut->rst = 1;
+	dut->s_axis_tvalid = 0;
+	dut->upd_valid = 0;
+	for (unsigned int c = 0; c < 3; c++) {
+		dut->clk = 0;
+		dut->eval();
+		dut->clk = 1;
+		dut->eval();
+	}
+	dut->rst = 0;
+	table(0, 0, own_mac);
+	table(1, 100, gid_mac);
+	dut->dev_enable = 1;
+	dut->eth_ctrl = (uint8_t)ctrl;
+	dut->eth_maxframe = MAXFRAME;
+	dut->eth_mcast = MCAST;
+	dut->mcast_en = 0;
+
+	unsigned long c = 0;
+	for (; c < 100 * beats + 5000 && idle < 200; c++) {
+		AXIS_PUT(dut, s_axis, src);
+		dut->s_axis_tuser = dut->s_axis_tvalid ? (uint8_t)src.queue.front().user : 0;
+		dut->eth_axis_tready = chance(rm);
+		dut->roce_axis_tready = chance(rm);
+		dut->clk = 0;
+		dut->eval();
+		src.done(dut->s_axis_tready);
+		idle = src.queue.empty() && !dut->eth_axis_tvalid && !dut->roce_axis_tvalid ? idle + 1 : 0;
+		if (dut->eth_axis_tvalid && dut->eth_axis_tready) {
+			const uint8_t *d = (const uint8_t *)&dut->eth_axis_tdata;
+
+			ecur.insert(ecur.end(), d, d + __builtin_popcountll(dut->eth_axis_tkeep));
+			if (dut->eth_axis_tlast) {
+				if (!(dut->eth_axis_tuser & 1))
+					eth.push_back({ ecur, (uint64_t)dut->eth_axis_tuser >> 1, {} });
+				ecur.clear();
+			}
+		}
+		if (dut->roce_axis_tvalid && dut->roce_axis_tready) {
+			const uint8_t *d = (const uint8_t *)&dut->roce_axis_tdata;
+
+			rcur.insert(rcur.end(), d, d + __builtin_popcountll(dut->roce_axis_tkeep));
+			if (dut->roce_axis_tlast) {
+				Seen s = { rcur, 0, {} };
+
+				memcpy(s.meta, &dut->roce_meta, 80);
+				roce.push_back(s);
+				rcur.clear();
+			}
+		}
+		cnt[0] += dut->cnt_rx;
+		cnt[1] += dut->cnt_rx ? dut->cnt_rx_bytes : 0;
+		cnt[2] += dut->cnt_bad;
+		cnt[3] += dut->cnt_filtered;
+		cnt[4] += dut->cnt_icrc;
+		cnt[5] += dut->cnt_malformed;
+		cnt[6] += dut->cnt_ecn;
+		cnt[7] += dut->cnt_roce;
+		cnt[8] += dut->cnt_roce ? dut->cnt_roce_bytes : 0;
+		cnt[9] += dut->cnt_fifo_full;
+		dut->clk = 1;
+		dut->eval();
+	}
+	CHECK(src.queue.empty(), "%zu beats left", src.queue.size());
+	if (rs == 100 && rm == 100)
+		/* 200 idle cycles at the end, and the last frame leaves after it has come whole. */
+		CHECK(c <= beats + 350, "%lu cycles for %lu beats", c, beats);
+
+	size_t ne = 0, nr = 0;
+	for (const Case &cs : cases) {
+		const Frame &f = cs.f;
+		bool own, accept, is_roce;
+
+		if (f.size() < 14 || f.size() > MAXFRAME || cs.err) {
+			want[2]++;
+			continue;
+		}
+		want[0]++;
+		want[1] += f.size();
+		own = !memcmp(&f[0], own_mac, 6) || !memcmp(&f[0], gid_mac, 6);
+		is_roce = roce_is_roce(&f[0], f.size());
+		if (is_roce && own) {
+			roce_pkt p;
+
+			if (ctrl & 16) {
+				/* The copy has no padding. */
+				CHECK(ne < eth.size() && eth[ne].user == 1 && !memcmp(&eth[ne].f[0], &f[0], eth[ne].f.size()), "mirror %zu", ne);
+				ne++;
+			}
+			memset(&p, 0, sizeof(p));
+			switch (roce_parse(&p, &f[0], f.size())) {
+			case ROCE_BAD_ICRC:
+				want[4]++;
+				continue;
+			case ROCE_MALFORMED:
+				want[5]++;
+				continue;
+			default:
+				break;
+			}
+			want[7]++;
+			want[8] += p.opcode == ROCE_CNP ? 0 : p.len;
+			want[6] += (p.tclass & 3) == 3;
+			if (nr >= roce.size()) {
+				CHECK(false, "RoCE packet %zu missing", nr);
+				break;
+			}
+			const Seen &s = roce[nr++];
+			size_t whole = (size_t)(p.payload - &f[0]) + p.len + (-p.len & 3) + 4;
+
+			CHECK(s.f == Frame(f.begin(), f.begin() + (long)whole), "bytes of packet %zu", nr - 1);
+			CHECK(bits(s.meta, 0, 13) == p.len && bits(s.meta, 13, 7) == (size_t)(p.payload - &f[0]), "place of the payload");
+			CHECK(bits(s.meta, 20, 16) == p.flags && bits(s.meta, 36, 8) == p.opcode, "operation %02x", p.opcode);
+			CHECK(bits(s.meta, 44, 24) == p.psn && bits(s.meta, 68, 24) == p.dqpn && bits(s.meta, 92, 16) == p.pkey, "BTH");
+			CHECK(bits(s.meta, 108, 4) == (uint32_t)(p.solicited | p.ackreq << 1 | p.ipv6 << 2 | p.vlan << 3), "flags");
+			CHECK(bits(s.meta, 112, 16) == p.vlan_tci && bits(s.meta, 128, 8) == p.tclass && bits(s.meta, 136, 16) == p.sport, "tag");
+			for (unsigned int k = 0; k < 16; k++)
+				CHECK(bits(s.meta, 152 + 8 * k, 8) == p.sgid[k] && bits(s.meta, 280 + 8 * k, 8) == p.dgid[k], "GID");
+			const uint8_t *ext = p.ip + (p.ipv6 ? 40 : 20) + 20;
+			for (unsigned int k = 0; k < 28 && ext + k < p.payload; k++)
+				CHECK(bits(s.meta, 408 + 8 * k, 8) == ext[k], "extension header");
+			continue;
+		}
+		if (f[0] & 1)
+			accept = !memcmp(&f[0], "\xff\xff\xff\xff\xff\xff", 6) || (MCAST >> hash_of(&f[0]) & 1);
+		else
+			accept = !memcmp(&f[0], own_mac, 6);
+		if (!accept && !(ctrl & 4)) {
+			want[3]++;
+			continue;
+		}
+		CHECK(ne < eth.size() && eth[ne].user == 0, "Ethernet frame %zu missing", ne);
+		if (ne < eth.size()) {
+			/* RoCE of others, seen in promiscuous mode, lacks its padding. */
+			if (is_roce)
+				CHECK(!memcmp(&eth[ne].f[0], &f[0], eth[ne].f.size()), "frame %zu", ne);
+			else
+				CHECK(eth[ne].f == f, "frame %zu", ne);
+		}
+		ne++;
+	}
+	CHECK(ne == eth.size() && nr == roce.size(), "%zu of %zu, %zu of %zu", eth.size(), ne, roce.size(), nr);
+	for (unsigned int i = 0; i < 10; i++)
+		CHECK(cnt[i] == want[i], "counter %u: %lu, expected %lu", i, cnt[i], want[i]);
+}
+
+int main(int argc, char **argv)
+{
+	tb_init(argc, argv);
+	dut = new Vtop;
+	run(3000, 100, 100, 3);
+	run(1500, 60, 90, 3);
+	run(1000, 100, 100, 3 | 4);
+	run(1000, 100, 100, 3 | 16);
+	return tb_done();
+}
