@@ -62,6 +62,13 @@ test-users: build ## standard RDMA programs, one by one, as a table (qperf, UCX,
 test-runner: build ## the guest runner's own tests: scripts that fail, guests that die, time that runs out
 	@tests/vm/selftest
 
+rtl: deps ## the card's Verilog behind backend.h: build/lib/libfrnic-rtl.so
+	@hw/sim/build.sh
+
+test-hw: deps ## the hardware tests on the RTL, as far as it exists: the same programs as on the functional model
+	@hw/sim/build.sh check
+	@$(MAKE) -C tests/model check BACKEND=rtl-check
+
 test-rtl: deps ## lint and unit benches of the Verilog blocks that exist
 	@$(MAKE) -C hw lint test
 
@@ -75,6 +82,6 @@ static: modules ## checkpatch, sparse and W=1 over the kernel module
 	@kernel/check.sh
 
 clean: ## remove what was built, keep what was downloaded
-	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/vm build/log build/test
+	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/rtl build/vm build/log build/test
 
-.PHONY: help run test test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-users test-runner test-rtl formal syn static clean
+.PHONY: help run test test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-users test-runner rtl test-hw test-rtl formal syn static clean
