@@ -387,7 +387,7 @@ module frnic_top #(
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_control #(
         .LOG_QPS(LOG_QPS), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS), .LOG_SRQS(LOG_SRQS), .LOG_MRS(LOG_MRS), .LOG_UARS(LOG_UARS),
-        .FEATURES(FEATURES)
+        .LOG_CQE(18), .FEATURES(FEATURES)
     ) control (
         .clk(clk), .rst(user_rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
