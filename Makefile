@@ -42,7 +42,10 @@ modules: ## frnic.ko for each guest kernel
 programs: ## test programs that run in guests
 	@$(MAKE) -s -C tests/guest
 
-test-pyverbs: build ## rdma-core's own tests of the verbs, in one guest; what they skip, by reason
+pyverbs: rdma-core ## all of rdma-core: pyverbs, tools, other providers
+	@providers/build.sh --all
+
+test-pyverbs: build pyverbs ## rdma-core's own tests of the verbs, in one guest; what they skip, by reason
 	@tests/run --only pyverbs
 
 bench-vm: build ## ib_write_lat and ib_write_bw against Soft-RoCE in the same two guests, with the ratios
@@ -84,4 +87,4 @@ static: modules ## checkpatch, sparse and W=1 over the kernel module
 clean: ## remove what was built, keep what was downloaded
 	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/rtl build/vm build/log build/test
 
-.PHONY: help run test test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-users test-runner rtl test-hw test-rtl formal syn static clean
+.PHONY: help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-users test-runner rtl test-hw test-rtl formal syn static clean
