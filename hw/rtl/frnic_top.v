@@ -133,14 +133,14 @@ module frnic_top #(
 `include "frnic_hw.vh"
 
     // What the data path has so far
-    localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB;
+    localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB | 32'd1 << `FRNIC_REG_FEATURES_ETH_LSB;
 
     // Clients of the DMA engines; the first ones of each are small and go before payload
-    localparam RD_CONTROL = 0, RD_CQ = 2, RDS = 3;
-    localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WRS = 3;
+    localparam RD_CONTROL = 0, RD_CQ = 2, RD_ETH = 3, RDS = 6;
+    localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WR_ETH = 3, WRS = 6;
     // Sources of events, units behind the doorbells
-    localparam EV_CONTROL = 0, EV_CQ = 1, EVS = 2;
-    localparam DB_CONTROL = 0, DB_EQ = 1, DB_CQ = 2, DBS = 3;
+    localparam EV_CONTROL = 0, EV_CQ = 1, EV_ETH = 2, EVS = 3;
+    localparam DB_CONTROL = 0, DB_EQ = 1, DB_CQ = 2, DB_ETH = 3, DBS = 4;
     localparam TAG_W = 8;
 
     // ---- Resets, levels from other domains ----
@@ -232,13 +232,13 @@ module frnic_top #(
     // ---- Doorbells ----
     wire refuse;
     wire sq_valid, sq_ready, rq_valid, rq_ready, eq_db_valid, eq_db_ready;
-    wire cq_db_valid, cq_db_ready, eth_db_valid;
+    wire cq_db_valid, cq_db_ready, eth_db_valid, eth_db_ready;
     wire [7:0] db_type;
     wire [23:0] db_number;
     wire [23:0] db_index;
     wire [7:0] db_flags;
     wire [15:0] db_uar;
-    wire control_bad, control_denied, eq_bad, cq_bad, cq_denied;
+    wire control_bad, control_denied, eq_bad, cq_bad, cq_denied, eth_bad;
     wire [DBS-1:0] unit_bad;
     wire [DBS-1:0] unit_denied;
     wire [3:0] db_dropped;
@@ -252,6 +252,8 @@ module frnic_top #(
     assign unit_bad[DB_CQ] = cq_bad;
     assign unit_denied[DB_CONTROL] = control_denied;
     assign unit_denied[DB_CQ] = cq_denied;
+    assign unit_bad[DB_ETH] = eth_bad;
+    assign unit_denied[DB_ETH] = 1'b0;
     assign unit_denied[DB_EQ] = 1'b0;
 
     /* verilator lint_off PINCONNECTEMPTY */
@@ -266,7 +268,7 @@ module frnic_top #(
         .s_axi_db_rlast(s_axi_db_rlast), .s_axi_db_rvalid(s_axi_db_rvalid), .s_axi_db_rready(s_axi_db_rready),
         .refuse(refuse), .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready),
         .cq_valid(cq_db_valid), .cq_ready(cq_db_ready), .eq_valid(eq_db_valid), .eq_ready(eq_db_ready),
-        .eth_valid(eth_db_valid), .eth_ready(eth_db_valid),
+        .eth_valid(eth_db_valid), .eth_ready(eth_db_ready),
         .db_type(db_type), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_uar(db_uar),
         .sq_push(), .sq_units(), .sq_data(), .unit_bad(unit_bad), .unit_denied(unit_denied), .unit_pushed(1'b0), .ev_dropped(db_dropped),
         .rq_req(dbs_req), .rq_addr(dbs_addr), .rs_valid(dbs_valid), .rs_data(dbs_data), .idle(db_idle)
@@ -363,7 +365,12 @@ module frnic_top #(
     /* verilator lint_on PINCONNECTEMPTY */
 
     // ---- Control plane ----
-    wire ethq_slot_valid;
+    wire ethq_slot_valid, ethq_slot_ready, ethq_slot_done;
+    wire [1:0] ethq_slot_op;
+    wire [383:0] ethq_slot_wdata;
+    wire [7:0] ethq_slot_status;
+    wire [511:0] ethq_slot_rdata;
+    wire eth_idle;
     wire dev_enable;
     wire [4:0] eth_ctrl;
     wire [15:0] eth_maxframe;
@@ -372,15 +379,9 @@ module frnic_top #(
     wire [1:0] upd_table;
     wire [7:0] upd_index;
     wire [255:0] upd_data;
-    reg slot_none_reg = 1'b0;
     wire [67:0] cnt_pulse;
     wire [83:0] cnt_bytes;
     wire control_quiet;
-
-    // The Ethernet queue pair does not exist yet: its commands are refused.
-    always @(posedge clk) begin
-        slot_none_reg <= ethq_slot_valid && !slot_none_reg && !user_rst;
-    end
 
     assign rd_req_tag = {(RDS*TAG_W){1'b0}};
 
@@ -398,14 +399,15 @@ module frnic_top #(
         .time_ns(time_ns), .cfg_mac(cfg_mac), .cfg_push_bytes(cfg_push_bytes), .cfg_msix_vectors(cfg_msix_vectors),
         .link_up(link), .mac_ready(mac),
         .dev_enable(dev_enable), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .refuse(refuse),
-        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle), .clear(clear), .sweep(sweep),
+        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle && eth_idle), .clear(clear), .sweep(sweep),
         .sweep_done_in(cq_sweep_done),
         .eq_slot_valid(eq_slot_valid), .eq_slot_ready(eq_slot_ready), .eq_slot_op(eq_slot_op), .eq_slot_index(eq_slot_index),
         .eq_slot_wdata(eq_slot_wdata), .eq_slot_done(eq_slot_done), .eq_slot_status(eq_slot_status), .eq_slot_rdata(eq_slot_rdata),
         .cq_slot_valid(cq_slot_valid), .cq_slot_ready(cq_slot_ready), .cq_slot_op(cq_slot_op), .cq_slot_index(cq_slot_index),
         .cq_slot_wdata(cq_slot_wdata), .cq_slot_done(cq_slot_done), .cq_slot_status(cq_slot_status), .cq_slot_rdata(cq_slot_rdata),
-        .ethq_slot_valid(ethq_slot_valid), .ethq_slot_ready(!slot_none_reg), .ethq_slot_op(), .ethq_slot_wdata(),
-        .ethq_slot_done(slot_none_reg), .ethq_slot_status(`FRNIC_STATUS_NOT_SUPPORTED), .ethq_slot_rdata(512'd0),
+        .ethq_slot_valid(ethq_slot_valid), .ethq_slot_ready(ethq_slot_ready), .ethq_slot_op(ethq_slot_op),
+        .ethq_slot_wdata(ethq_slot_wdata), .ethq_slot_done(ethq_slot_done), .ethq_slot_status(ethq_slot_status),
+        .ethq_slot_rdata(ethq_slot_rdata),
         .rd_req_valid(rd_req_valid[RD_CONTROL +: 2]), .rd_req_ready(rd_req_ready[RD_CONTROL +: 2]),
         .rd_req_addr(rd_req_addr[RD_CONTROL*64 +: 128]), .rd_req_len(rd_req_len[RD_CONTROL*13 +: 26]),
         .rd_resp_valid(rd_resp_valid[RD_CONTROL +: 2]), .rd_resp_ready(rd_resp_ready[RD_CONTROL +: 2]), .rd_resp_data(rd_resp_data),
@@ -443,10 +445,12 @@ module frnic_top #(
     wire [13:0] cnt_roce_rx_bytes;
     /* verilator lint_off UNUSED */
     wire rx_fifo_full;
+    /* verilator lint_on UNUSED */
     wire [511:0] eth_rx_tdata;
     wire [63:0] eth_rx_tkeep;
     wire eth_rx_tvalid, eth_rx_tready, eth_rx_tlast;
     wire [1:0] eth_rx_tuser;
+    /* verilator lint_off UNUSED */
     wire [511:0] roce_rx_tdata;
     wire [63:0] roce_rx_tkeep;
     wire roce_rx_tvalid, roce_rx_tready, roce_rx_tlast;
@@ -475,16 +479,68 @@ module frnic_top #(
         .cnt_fifo_full(rx_fifo_full)
     );
 
-    // Neither the transport nor the Ethernet queue exists yet: their frames end here.
-    assign eth_rx_tready = 1'b1;
+    // The transport does not exist yet: its packets end here.
     assign roce_rx_tready = 1'b1;
 
+    // ---- Ethernet queue pair ----
+    wire [511:0] eth_tx_tdata;
+    wire [63:0] eth_tx_tkeep;
+    wire eth_tx_tvalid, eth_tx_tready, eth_tx_tlast;
+    wire cnt_eth_tx, cnt_eth_tx_err, cnt_eth_rx, cnt_nobuf;
+    wire [13:0] cnt_eth_tx_bytes;
+    wire [13:0] cnt_eth_rx_bytes;
+
+    assign wr_cmd_src_off[WR_ETH*6 +: 18] = 18'd0;
+
+    frnic_eth eth (
+        .clk(clk), .rst(user_rst), .clear(clear), .idle(eth_idle),
+        .slot_valid(ethq_slot_valid), .slot_ready(ethq_slot_ready), .slot_op(ethq_slot_op), .slot_wdata(ethq_slot_wdata),
+        .slot_done(ethq_slot_done), .slot_status(ethq_slot_status), .slot_rdata(ethq_slot_rdata),
+        .db_valid(eth_db_valid), .db_ready(eth_db_ready), .db_type(db_type), .db_number(db_number), .db_index(db_index), .db_bad(eth_bad),
+        .ev_valid(ev_valid[EV_ETH]), .ev_ready(ev_ready[EV_ETH]), .ev_eqn(ev_eqn[EV_ETH*LOG_EQS +: LOG_EQS]),
+        .ev_type(ev_type[EV_ETH*8 +: 8]), .ev_subtype(ev_subtype[EV_ETH*8 +: 8]), .ev_number(ev_number[EV_ETH*24 +: 24]),
+        .ev_data(ev_data[EV_ETH*32 +: 32]),
+        .rx_en(eth_ctrl[`FRNIC_REG_ETH_CTRL_RX_EN_LSB]), .tx_en(eth_ctrl[`FRNIC_REG_ETH_CTRL_TX_EN_LSB] && !refuse),
+        .s_axis_tdata(eth_rx_tdata), .s_axis_tkeep(eth_rx_tkeep), .s_axis_tvalid(eth_rx_tvalid), .s_axis_tready(eth_rx_tready),
+        .s_axis_tlast(eth_rx_tlast), .s_axis_tuser(eth_rx_tuser),
+        .m_axis_tdata(eth_tx_tdata), .m_axis_tkeep(eth_tx_tkeep), .m_axis_tvalid(eth_tx_tvalid), .m_axis_tready(eth_tx_tready),
+        .m_axis_tlast(eth_tx_tlast),
+        .rd_req_valid(rd_req_valid[RD_ETH +: 3]), .rd_req_ready(rd_req_ready[RD_ETH +: 3]), .rd_req_addr(rd_req_addr[RD_ETH*64 +: 192]),
+        .rd_req_len(rd_req_len[RD_ETH*13 +: 39]), .rd_resp_valid(rd_resp_valid[RD_ETH +: 3]), .rd_resp_ready(rd_resp_ready[RD_ETH +: 3]),
+        .rd_resp_data(rd_resp_data), .rd_resp_last(rd_resp_last), .rd_resp_error(rd_resp_error),
+        .wr_cmd_valid(wr_cmd_valid[WR_ETH +: 3]), .wr_cmd_ready(wr_cmd_ready[WR_ETH +: 3]), .wr_cmd_addr(wr_cmd_addr[WR_ETH*64 +: 192]),
+        .wr_cmd_len(wr_cmd_len[WR_ETH*13 +: 39]),
+        .wr_data_valid(wr_data_valid[WR_ETH +: 3]), .wr_data_ready(wr_data_ready[WR_ETH +: 3]), .wr_data(wr_data[WR_ETH*512 +: 1536]),
+        .wr_st_valid(wr_st_valid[WR_ETH +: 3]), .wr_st_error(wr_st_error),
+        .cnt_tx(cnt_eth_tx), .cnt_tx_bytes(cnt_eth_tx_bytes), .cnt_tx_err(cnt_eth_tx_err), .cnt_rx(cnt_eth_rx),
+        .cnt_rx_bytes(cnt_eth_rx_bytes), .cnt_nobuf(cnt_nobuf)
+    );
+
     // ---- To the MAC ----
-    assign m_axis_tx_tdata = 512'd0;
-    assign m_axis_tx_tkeep = 64'd0;
-    assign m_axis_tx_tvalid = 1'b0;
-    assign m_axis_tx_tlast = 1'b0;
-    assign m_axis_tx_tuser = 1'b0;
+    wire [511:0] tx_tdata;
+    wire [63:0] tx_tkeep;
+    wire tx_tvalid, tx_tready, tx_tlast;
+    /* verilator lint_off UNUSED */
+    wire [1:0] none_tready; // responder and requester do not exist yet
+    /* verilator lint_on UNUSED */
+    wire cnt_tx;
+    wire [13:0] cnt_tx_bytes;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_net_tx net_tx (
+        .clk(clk), .rst(user_rst), .tx_enable(live),
+        .s_axis_tdata({eth_tx_tdata, 1024'd0}), .s_axis_tkeep({eth_tx_tkeep, 128'd0}), .s_axis_tvalid({eth_tx_tvalid, 2'b00}),
+        .s_axis_tready({eth_tx_tready, none_tready}), .s_axis_tlast({eth_tx_tlast, 2'b00}),
+        .m_axis_tdata(tx_tdata), .m_axis_tkeep(tx_tkeep), .m_axis_tvalid(tx_tvalid), .m_axis_tready(tx_tready), .m_axis_tlast(tx_tlast),
+        .cnt_tx(cnt_tx), .cnt_tx_bytes(cnt_tx_bytes)
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    frnic_mac_tx mac_tx (
+        .clk(clk), .rst(user_rst), .s_axis_tdata(tx_tdata), .s_axis_tkeep(tx_tkeep), .s_axis_tvalid(tx_tvalid), .s_axis_tready(tx_tready),
+        .s_axis_tlast(tx_tlast), .cmac_clk(cmac_tx_clk), .cmac_rst(tx_rst), .m_axis_tdata(m_axis_tx_tdata), .m_axis_tkeep(m_axis_tx_tkeep),
+        .m_axis_tvalid(m_axis_tx_tvalid), .m_axis_tready(m_axis_tx_tready), .m_axis_tlast(m_axis_tx_tlast), .m_axis_tuser(m_axis_tx_tuser)
+    );
 
     // ---- Counters ----
     // Two DMA errors in one cycle count one after the other.
@@ -508,13 +564,17 @@ module frnic_top #(
         {67'd0, cnt_rx} << `FRNIC_COUNTER_RX_FRAMES | {67'd0, cnt_rx_bad || rx_lost} << `FRNIC_COUNTER_ETH_RX_BAD |
         {67'd0, cnt_rx_filtered} << `FRNIC_COUNTER_ETH_RX_FILTERED | {67'd0, cnt_icrc} << `FRNIC_COUNTER_RX_ICRC_ERR |
         {67'd0, cnt_malformed} << `FRNIC_COUNTER_RX_MALFORMED | {67'd0, cnt_ecn} << `FRNIC_COUNTER_ECN_MARKED |
-        {67'd0, cnt_roce_rx} << `FRNIC_COUNTER_ROCE_RX_PKTS;
+        {67'd0, cnt_roce_rx} << `FRNIC_COUNTER_ROCE_RX_PKTS |
+        {67'd0, cnt_tx} << `FRNIC_COUNTER_TX_FRAMES | {67'd0, cnt_eth_tx} << `FRNIC_COUNTER_ETH_TX_FRAMES |
+        {67'd0, cnt_eth_tx_err} << `FRNIC_COUNTER_ETH_TX_ERR | {67'd0, cnt_eth_rx} << `FRNIC_COUNTER_ETH_RX_FRAMES |
+        {67'd0, cnt_nobuf} << `FRNIC_COUNTER_ETH_RX_NOBUF;
     // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX
-    assign cnt_bytes = {cnt_roce_rx_bytes, 14'd0, 14'd0, 14'd0, cnt_rx_bytes, 14'd0};
+    assign cnt_bytes = {cnt_roce_rx_bytes, 14'd0, cnt_eth_rx_bytes, cnt_eth_tx_bytes, cnt_rx_bytes, cnt_tx_bytes};
 
     // ---- Idle ----
     assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0 &&
-        cq_idle && !cq_timer && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid;
+        cq_idle && !cq_timer && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid && eth_idle && !eth_tx_tvalid &&
+        !tx_tvalid;
     assign timer_valid = 1'b0;
     assign timer_ns = 64'd0;
 
