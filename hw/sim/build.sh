@@ -3,15 +3,15 @@
 #
 # build/lib/libfrnic-rtl.so: the card's Verilog through Verilator, behind backend.h. Incremental; the log is build/log/rtl*.log.
 #   hw/sim/build.sh          the fast build, bus assertions on
-#   hw/sim/build.sh check    build/lib/libfrnic-rtl-check.so: random values where nothing has been written or reset, smaller tables, FST waves
+#   hw/sim/build.sh check    build/lib/libfrnic-rtl-check.so: random values where nothing has been written or reset, FST waves
 # VERILATOR_FLAGS is added to Verilator's.
 set -e
 top=$(cd "$(dirname "$0")/../.." && pwd)
 flavour=${1:-fast}
 case $flavour in
-fast)	name=libfrnic-rtl params="" # all values start as zero
+fast)	name=libfrnic-rtl # all values start as zero
 	flags="-O3 --x-assign fast --x-initial fast" opt="-O3 -march=native" ;;
-check)	name=libfrnic-rtl-check params="-GLOG_QPS=8 -GLOG_CQS=8 -GLOG_MRS=10 -GLOG_SRQS=6"
+check)	name=libfrnic-rtl-check
 	flags="-O3 --x-assign unique --x-initial unique --trace-fst --trace-structs" opt="-O1" ;;
 *)	echo "usage: $0 [fast|check]" >&2; exit 2 ;;
 esac
@@ -30,7 +30,7 @@ newest=$(ls -t "$top"/hw/rtl/*.v "$top"/hw/rtl/*.vh "$top"/hw/sim/* "$top"/qemu-
 
 cxx="-fPIC -fvisibility=hidden -I$top/qemu-model/include"
 verilator --cc --top-module frnic_top --Mdir "$out" --prefix Vfrnic_top -y "$top/hw/rtl" -y "$top/hw/sim" "+incdir+$top/hw/rtl" \
-	+define+FRNIC_SIM --assert -Wall -Wno-fatal $flags $params $VERILATOR_FLAGS --output-split 20000 --output-split-cfuncs 5000 \
+	+define+FRNIC_SIM --assert -Wall -Wno-fatal $flags $VERILATOR_FLAGS --output-split 20000 --output-split-cfuncs 5000 \
 	-CFLAGS "$cxx" "$top/hw/rtl/frnic_top.v" > "$log" 2>&1 || fail
 # Verilator's own library and our side of it
 vroot=$(verilator --getenv VERILATOR_ROOT)
