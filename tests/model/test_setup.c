@@ -4,6 +4,7 @@
  * stamps each response, and processor time, sanitizers and all. The functional model gives a command no duration, so its own clock can only show that no
  * timer was waited for; a backend with a real clock answers for its figures here. Transitions themselves are tested in test_commands.c.
  */
+#include <stdlib.h>
 #include <time.h>
 
 #include "pair.h"
@@ -112,7 +113,8 @@ static void burst(void)
 		CHECK_EQ(FRNIC_GET(FRNIC_CMD_QP_LIVE0_STATE, q.qp.live0), FRNIC_QP_STATE_RTS);
 	}
 	CHECK(simulated < SETUPS * SEC / RATE);
-	CHECK(cpu < SETUPS * SEC / RATE);
+	if (!getenv("FRNIC_BACKEND")) /* a simulated RTL costs what its simulator costs */
+		CHECK(cpu < SETUPS * SEC / RATE);
 	printf("# %d set-ups: %llu us of the backend's time, %.0f a second of processor time\n", SETUPS, (unsigned long long)simulated / 1000,
 	       SETUPS * 1e9 / (double)cpu);
 	for (unsigned int i = 0; i < SETUPS; i++)
