@@ -162,7 +162,7 @@ module frnic_cmdq #(
 
     assign wr_data_valid = st_reg == ST_DATA;
     assign wr_data = resp_mem[beat_reg];
-    assign idle = st_reg == ST_IDLE && open_reg == {(LOG_AHEAD+1){1'b0}} && !ev_valid;
+    assign idle = st_reg == ST_IDLE && open_reg == {(LOG_AHEAD+1){1'b0}} && !ev_valid && !(live && (have_reg != {(LOG_AHEAD+1){1'b0}} || fetch_reg != pi));
 
     always @(posedge clk) begin
         stop <= too_many && st_reg == ST_IDLE;

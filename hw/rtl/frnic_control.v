@@ -22,7 +22,7 @@ module frnic_control #(
     parameter MACS = 16,
     parameter ETHQS = 1,
     // log2 of the largest rings
-    parameter LOG_CQE = 16,
+    parameter LOG_CQE = 18,
     parameter LOG_SQ = 17,
     parameter LOG_RQ = 14,
     parameter LOG_EQE = 16,
@@ -186,7 +186,9 @@ module frnic_control #(
     output wire                          cqerr_ready,
     input  wire [23:0]                   cqerr_cqn,
     // Fault injection (R7.3): contexts of QPs that are written now get wrong parity
-    input  wire                          flip_qp
+    input  wire                          flip_qp,
+    // Nothing is under way here: of no interest to traffic, it lets a simulation stop the clock
+    output wire                          quiet
 );
 
 `include "frnic_hw.vh"
@@ -208,6 +210,10 @@ module frnic_control #(
         .clk(clk), .rst(rst), .hot_reset(hot_reset), .idle(idle && cmdq_idle && qm_state == `FRNIC_QM_STATE_IDLE),
         .resetting(resetting), .drain(drain), .clear(clear), .sweep(sweep), .sweep_done({sweep_done_in, own_done})
     );
+
+    assign quiet = !resetting && cmdq_idle && qm_state == `FRNIC_QM_STATE_IDLE && !sl_valid && !ev_valid && !dev_ev_valid && !qp_ev_valid && !srq_ev_valid &&
+        !ring_valid && !sq_valid && !rq_valid && !cqerr_valid && !s_axil_awvalid && !s_axil_wvalid && !s_axil_bvalid && !s_axil_arvalid &&
+        !s_axil_rvalid;
 
     // ---- Registers, counters, stalls ----
     wire qm_req, cnt_req, side_write;
@@ -290,6 +296,12 @@ module frnic_control #(
     );
 
     // ---- Queue manager ----
+    wire srq_ev_valid, srq_ev_ready;
+    /* verilator lint_off UNUSED */
+    wire [7:0] srq_ev_eqn;
+    /* verilator lint_on UNUSED */
+    wire [7:0] srq_ev_subtype;
+    wire [23:0] srq_ev_number;
     wire sl_valid, sl_ready, sl_done, sl_live;
     wire [3:0] sl_sel;
     wire [1:0] sl_op;
@@ -338,6 +350,7 @@ module frnic_control #(
         .rec_req_valid(rd_req_valid[1]), .rec_req_ready(rd_req_ready[1]), .rec_req_addr(rd_req_addr[127:64]),
         .rec_resp_valid(rd_resp_valid[1]), .rec_resp_ready(rd_resp_ready[1]), .rec_resp_data(rd_resp_data), .rec_resp_last(rd_resp_last),
         .rec_resp_error(rd_resp_error),
+        .ev_valid(srq_ev_valid), .ev_ready(srq_ev_ready), .ev_eqn(srq_ev_eqn), .ev_subtype(srq_ev_subtype), .ev_number(srq_ev_number),
         .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
         .sweep(sweep), .sweep_done(own_done[0])
     );
@@ -570,15 +583,16 @@ module frnic_control #(
     end
 
     // ---- Events ----
-    wire [2:0] ev_req = {qp_ev_valid, cmdq_ev_valid, dev_ev_valid} & {3{(!ev_valid || ev_ready) && !clear && !sweep}};
+    wire [3:0] ev_req = {srq_ev_valid, qp_ev_valid, cmdq_ev_valid, dev_ev_valid} & {4{(!ev_valid || ev_ready) && !clear && !sweep}};
     wire [1:0] ev_sel;
     wire ev_any;
 
-    frnic_rr_pick #(.PORTS(3)) ev_pick (.clk(clk), .rst(rst), .req(ev_req), .sel(ev_sel), .any(ev_any), .take(1'b1));
+    frnic_rr_pick #(.PORTS(4)) ev_pick (.clk(clk), .rst(rst), .req(ev_req), .sel(ev_sel), .any(ev_any), .take(1'b1));
 
     assign dev_ev_ready = ev_any && ev_sel == 2'd0;
     assign cmdq_ev_ready = ev_any && ev_sel == 2'd1;
     assign qp_ev_ready = ev_any && ev_sel == 2'd2;
+    assign srq_ev_ready = ev_any && ev_sel == 2'd3;
 
     always @(posedge clk) begin
         if (!ev_valid || ev_ready) begin
@@ -598,10 +612,16 @@ module frnic_control #(
                     ev_type <= `FRNIC_EQE_TYPE_CMD;
                     ev_data <= {8'd0, cmdq_ev_index};
                 end
-                default: begin
+                2'd2: begin
                     ev_type <= `FRNIC_EQE_TYPE_QP;
                     ev_subtype <= qp_ev_subtype;
                     ev_number <= qp_ev_qpn;
+                end
+                default: begin
+                    ev_eqn <= srq_ev_eqn[LOG_EQS-1:0];
+                    ev_type <= `FRNIC_EQE_TYPE_SRQ;
+                    ev_subtype <= srq_ev_subtype;
+                    ev_number <= srq_ev_number;
                 end
             endcase
         end

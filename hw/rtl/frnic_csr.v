@@ -21,7 +21,7 @@ module frnic_csr #(
     parameter LOG_BUFS = 9,
     parameter MACS = 16,
     parameter ETHQS = 1,
-    parameter LOG_CQE = 16,
+    parameter LOG_CQE = 18,
     parameter LOG_SQ = 17,
     parameter LOG_RQ = 14,
     parameter LOG_EQE = 16,

@@ -24,7 +24,7 @@ module frnic_qm #(
     parameter MACS = 16,
     parameter ETHQS = 1,
     // log2 of the largest rings
-    parameter LOG_CQE = 16,
+    parameter LOG_CQE = 18,
     parameter LOG_SQ = 17,
     parameter LOG_RQ = 14,
     parameter LOG_EQE = 16,
@@ -112,6 +112,12 @@ module frnic_qm #(
     input  wire [511:0]        rec_resp_data,
     input  wire                rec_resp_last,
     input  wire                rec_resp_error,
+    // SRQ events
+    output reg                 ev_valid,
+    input  wire                ev_ready,
+    output reg  [7:0]          ev_eqn,
+    output reg  [7:0]          ev_subtype,
+    output reg  [23:0]         ev_number,
     // Table update, a pulse: 0 MAC filter, 1 GID, 2 P_Key, 3 clear all
     output reg                 upd_valid,
     output reg  [1:0]          upd_table,
@@ -375,6 +381,19 @@ module frnic_qm #(
     wire eq_found = eq_ok_reg && eqn32 < (32'd1 << LOG_EQS);
     wire resize = op == `FRNIC_CMD_OP_CREATE_CQ || r[`FRNIC_CMD_CQ_FLAGS_LSB + 1];
 
+    // MODIFY_SRQ: what is posted according to the record, which is read before a change, and when the limit seems to be reached.
+    wire srq_resize = r[`FRNIC_CMD_SRQ_FLAGS_LSB];
+    wire [31:0] srq_limit = r[`FRNIC_CMD_SRQ_LIMIT_LSB +: 32];
+    wire [23:0] srq_pi = live_reg[`FRNIC_CMD_SRQ_LIVE0_PI_LSB - 1024 +: 24];
+    wire [23:0] srq_ci = live_reg[`FRNIC_CMD_SRQ_LIVE1_CI_LSB - 1024 +: 24];
+    wire [23:0] srq_had = srq_pi - srq_ci;
+    wire [23:0] srq_rec = rec_pi_reg - srq_ci;
+    wire srq_more = rec_done_reg && !rec_err_reg && {8'd0, srq_rec} <= srq_size_reg && srq_rec > srq_had;
+    wire [23:0] srq_held = srq_more ? srq_rec : srq_had;
+    wire srq_asks = op == `FRNIC_CMD_OP_MODIFY_SRQ && again_reg && (srq_resize || {8'd0, srq_had} < srq_limit);
+    wire srq_fires = srq_asks && !srq_resize && !rec_err_reg && {8'd0, srq_held} < srq_limit;
+    wire srq_breaks = srq_asks && !srq_resize && rec_err_reg;
+
     reg k_fail;
     reg [7:0] k_status;
     reg [7:0] k_at;
@@ -416,7 +435,7 @@ module frnic_qm #(
                     6'd23: {k_fail, k_status, k_at} = {!r_has_srq && bad_shift(r[`FRNIC_CMD_QP_RING_LEVELS_LSB + 1], r[`FRNIC_CMD_QP_RQ_PAGE_SHIFT_LSB +: 8]), `FRNIC_STATUS_BAD_PAGE, at(`FRNIC_CMD_QP_RQ_PAGE_SHIFT_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd23;
+                k_last = chk_reg >= 6'd23;
             end
             `FRNIC_CMD_OP_MODIFY_QP: begin
                 case (chk_reg)
@@ -455,7 +474,7 @@ module frnic_qm #(
                     6'd32: {k_fail, k_status, k_at} = {rtr_to_rts && rec_pi_reg != sq_ci, `FRNIC_STATUS_SQ_NOT_EMPTY, at(`FRNIC_CMD_QP_RQ_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd32;
+                k_last = chk_reg >= 6'd32;
                 // R2.5: software may have written WQEs as if the queue were live.
                 k_rec = rtr_to_rts && chk_reg == 6'd30;
             end
@@ -466,7 +485,7 @@ module frnic_qm #(
                     6'd2: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_QP_CTRL_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd2;
+                k_last = chk_reg >= 6'd2;
             end
             `FRNIC_CMD_OP_DESTROY_QP: begin
                 case (chk_reg)
@@ -474,7 +493,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {!hit, `FRNIC_STATUS_INVALID_QPN, at(`FRNIC_CMD_QP_CTRL_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_CREATE_CQ: begin
                 case (chk_reg)
@@ -490,7 +509,7 @@ module frnic_qm #(
                     6'd9: {k_fail, k_status, k_at} = {resize && r[`FRNIC_CMD_CQ_DBREC_LSB +: 4] != 4'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_CQ_DBREC_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd9;
+                k_last = chk_reg >= 6'd9;
             end
             `FRNIC_CMD_OP_MODIFY_CQ: begin
                 case (chk_reg)
@@ -505,7 +524,7 @@ module frnic_qm #(
                     6'd8: {k_fail, k_status, k_at} = {resize && r[`FRNIC_CMD_CQ_DBREC_LSB +: 4] != 4'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_CQ_DBREC_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd8;
+                k_last = chk_reg >= 6'd8;
             end
             `FRNIC_CMD_OP_QUERY_CQ: begin
                 case (chk_reg)
@@ -513,7 +532,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_CQ_CQN_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_DESTROY_CQ: begin
                 case (chk_reg)
@@ -521,7 +540,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {refs_reg != 16'd0, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_CQ_CQN_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_CREATE_EQ: begin
                 case (chk_reg)
@@ -532,7 +551,7 @@ module frnic_qm #(
                     6'd4: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_EQ_BASE_LSB +: 12] != 12'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_EQ_BASE_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd4;
+                k_last = chk_reg >= 6'd4;
             end
             `FRNIC_CMD_OP_QUERY_EQ: begin
                 case (chk_reg)
@@ -540,7 +559,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_EQ_EQN_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_DESTROY_EQ: begin
                 case (chk_reg)
@@ -548,32 +567,42 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {refs_reg != 16'd0, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_EQ_EQN_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_CREATE_SRQ: begin
                 case (chk_reg)
                     6'd0: {k_fail, k_status, k_at} = {num[31:24] != 8'd0, `FRNIC_STATUS_BAD_SRQN, at(`FRNIC_CMD_SRQ_SRQN_LSB)};
                     6'd1: {k_fail, k_status, k_at} = {own_live_reg, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_SRQ_SRQN_LSB)};
                     6'd2: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_PD_LSB +: 32] == 32'd0 || r[`FRNIC_CMD_SRQ_PD_LSB + 24 +: 8] != 8'd0, `FRNIC_STATUS_BAD_PD, at(`FRNIC_CMD_SRQ_PD_LSB)};
-                    6'd3: {k_fail, k_status, k_at} = {{24'd0, r[`FRNIC_CMD_SRQ_LOG_SIZE_LSB +: 8]} > LOG_RQ, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_SRQ_LOG_SIZE_LSB)};
-                    6'd4: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_LOG_STRIDE_LSB +: 8] < 8'd5 || r[`FRNIC_CMD_SRQ_LOG_STRIDE_LSB +: 8] > 8'd9, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_SRQ_LOG_STRIDE_LSB)};
-                    6'd5: {k_fail, k_status, k_at} = {{16'd0, r[`FRNIC_CMD_SRQ_UAR_LSB +: 16]} >= (32'd1 << LOG_UARS), `FRNIC_STATUS_BAD_UAR, at(`FRNIC_CMD_SRQ_UAR_LSB)};
-                    6'd6: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_BASE_LSB +: 12] != 12'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_SRQ_BASE_LSB)};
-                    6'd7: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_LEVELS_LSB +: 8] > 8'd1 || bad_shift(r[`FRNIC_CMD_SRQ_LEVELS_LSB], r[`FRNIC_CMD_SRQ_PAGE_SHIFT_LSB +: 8]), `FRNIC_STATUS_BAD_PAGE, at(`FRNIC_CMD_SRQ_LEVELS_LSB)};
-                    6'd8: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_DBREC_LSB +: 4] != 4'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_SRQ_DBREC_LSB)};
-                    6'd9: {k_fail, k_status, k_at} = {!eq_found, `FRNIC_STATUS_BAD_EQN, at(`FRNIC_CMD_SRQ_EQN_LSB)};
+                    6'd3: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_LOG_STRIDE_LSB +: 8] < 8'd5 || r[`FRNIC_CMD_SRQ_LOG_STRIDE_LSB +: 8] > 8'd9, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_SRQ_LOG_STRIDE_LSB)};
+                    6'd4: {k_fail, k_status, k_at} = {{16'd0, r[`FRNIC_CMD_SRQ_UAR_LSB +: 16]} >= (32'd1 << LOG_UARS), `FRNIC_STATUS_BAD_UAR, at(`FRNIC_CMD_SRQ_UAR_LSB)};
+                    6'd5: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_FLAGS_LSB +: 8] != 8'd0, `FRNIC_STATUS_BAD_RESERVED, at(`FRNIC_CMD_SRQ_FLAGS_LSB)};
+                    6'd6: {k_fail, k_status, k_at} = {!eq_found, `FRNIC_STATUS_BAD_EQN, at(`FRNIC_CMD_SRQ_EQN_LSB)};
+                    6'd7: {k_fail, k_status, k_at} = {{24'd0, r[`FRNIC_CMD_SRQ_LOG_SIZE_LSB +: 8]} > LOG_RQ, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_SRQ_LOG_SIZE_LSB)};
+                    6'd8: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_BASE_LSB +: 12] != 12'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_SRQ_BASE_LSB)};
+                    6'd9: {k_fail, k_status, k_at} = {(r[`FRNIC_CMD_SRQ_LEVELS_LSB +: 8] > 8'd1 || bad_shift(r[`FRNIC_CMD_SRQ_LEVELS_LSB], r[`FRNIC_CMD_SRQ_PAGE_SHIFT_LSB +: 8])), `FRNIC_STATUS_BAD_PAGE, at(`FRNIC_CMD_SRQ_LEVELS_LSB)};
+                    6'd10: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_DBREC_LSB +: 4] != 4'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_SRQ_DBREC_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd9;
+                k_last = chk_reg >= 6'd10;
             end
             `FRNIC_CMD_OP_MODIFY_SRQ: begin
                 case (chk_reg)
                     6'd0: {k_fail, k_status, k_at} = {!hit, `FRNIC_STATUS_BAD_SRQN, at(`FRNIC_CMD_SRQ_SRQN_LSB)};
                     6'd1: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_SRQ_SRQN_LSB)};
-                    6'd2: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_LIMIT_LSB +: 32] > srq_size_reg, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_SRQ_LIMIT_LSB)};
+                    6'd2: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_SRQ_FLAGS_LSB + 1 +: 7] != 7'd0, `FRNIC_STATUS_BAD_RESERVED, at(`FRNIC_CMD_SRQ_FLAGS_LSB)};
+                    6'd3: {k_fail, k_status, k_at} = {srq_resize && live_reg[`FRNIC_CMD_SRQ_LIVE0_ERROR_LSB - 1024], `FRNIC_STATUS_BAD_STATE, at(`FRNIC_CMD_SRQ_SRQN_LSB)};
+                    6'd4: {k_fail, k_status, k_at} = {srq_resize && {24'd0, r[`FRNIC_CMD_SRQ_LOG_SIZE_LSB +: 8]} > LOG_RQ, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_SRQ_LOG_SIZE_LSB)};
+                    6'd5: {k_fail, k_status, k_at} = {srq_resize && r[`FRNIC_CMD_SRQ_BASE_LSB +: 12] != 12'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_SRQ_BASE_LSB)};
+                    6'd6: {k_fail, k_status, k_at} = {srq_resize && (r[`FRNIC_CMD_SRQ_LEVELS_LSB +: 8] > 8'd1 || bad_shift(r[`FRNIC_CMD_SRQ_LEVELS_LSB], r[`FRNIC_CMD_SRQ_PAGE_SHIFT_LSB +: 8])), `FRNIC_STATUS_BAD_PAGE, at(`FRNIC_CMD_SRQ_LEVELS_LSB)};
+                    6'd7: {k_fail, k_status, k_at} = {srq_resize && r[`FRNIC_CMD_SRQ_DBREC_LSB +: 4] != 4'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_SRQ_DBREC_LSB)};
+                    6'd8: {k_fail, k_status, k_at} = {!srq_resize && srq_limit > srq_size_reg, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_SRQ_LIMIT_LSB)};
+                    6'd9: {k_fail, k_status, k_at} = {srq_asks && srq_resize && rec_err_reg, `FRNIC_STATUS_DMA_ERROR, at(`FRNIC_CMD_SRQ_DBREC_LSB)};
+                    6'd10: {k_fail, k_status, k_at} = {srq_asks && srq_resize && {8'd0, srq_held} > (32'd1 << r[`FRNIC_CMD_SRQ_LOG_SIZE_LSB +: 5]), `FRNIC_STATUS_SRQ_TOO_FULL, at(`FRNIC_CMD_SRQ_LOG_SIZE_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd2;
+                k_last = chk_reg >= 6'd10;
+                k_rec = srq_asks && chk_reg == 6'd8;
             end
             `FRNIC_CMD_OP_QUERY_SRQ: begin
                 case (chk_reg)
@@ -581,7 +610,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_SRQ_SRQN_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_DESTROY_SRQ: begin
                 case (chk_reg)
@@ -589,14 +618,14 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {refs_reg != 16'd0, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_SRQ_SRQN_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_CREATE_MR: begin
                 case (chk_reg)
                     6'd0: {k_fail, k_status, k_at} = {key == 32'd0, `FRNIC_STATUS_BAD_KEY, at(`FRNIC_CMD_MR_KEY_LSB)};
                     6'd1: {k_fail, k_status, k_at} = {own_live_reg, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_MR_KEY_LSB)};
                     6'd2: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_MR_PD_PD_LSB +: 24] == 24'd0, `FRNIC_STATUS_BAD_PD, at(`FRNIC_CMD_MR_PD_LSB)};
-                    6'd3: {k_fail, k_status, k_at} = {r_type > `FRNIC_MR_TYPE_PHYS, `FRNIC_STATUS_BAD_TYPE, at(`FRNIC_CMD_MR_PD_LSB)};
+                    6'd3: {k_fail, k_status, k_at} = {r_type > `FRNIC_MR_TYPE_PHYS, r_type == `FRNIC_MR_TYPE_DM ? `FRNIC_STATUS_NOT_SUPPORTED : `FRNIC_STATUS_BAD_TYPE, at(`FRNIC_CMD_MR_PD_LSB)};
                     6'd4: {k_fail, k_status, k_at} = {bad_access(r[`FRNIC_CMD_MR_ACCESS_LSB +: 8]), `FRNIC_STATUS_BAD_ACCESS, at(`FRNIC_CMD_MR_ACCESS_LSB)};
                     6'd5: {k_fail, k_status, k_at} = {r_type == `FRNIC_MR_TYPE_FRMR && r[`FRNIC_CMD_MR_MAX_PAGES_LSB +: 32] == 32'd0, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_MR_MAX_PAGES_LSB)};
                     6'd6: {k_fail, k_status, k_at} = {mr_is_mr && mr_levels > 8'd2, `FRNIC_STATUS_BAD_PAGE, at(`FRNIC_CMD_MR_LEVELS_LSB)};
@@ -605,7 +634,7 @@ module frnic_qm #(
                     6'd9: {k_fail, k_status, k_at} = {mr_is_mr && (mr_wrap_reg || (mr_levels != 8'd0 && mr_huge_reg)), `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_MR_LENGTH_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd9;
+                k_last = chk_reg >= 6'd9;
             end
             `FRNIC_CMD_OP_MODIFY_MR: begin
                 case (chk_reg)
@@ -614,7 +643,7 @@ module frnic_qm #(
                     6'd2: {k_fail, k_status, k_at} = {c_type != `FRNIC_MR_TYPE_MR || r_type != `FRNIC_MR_TYPE_MR, `FRNIC_STATUS_BAD_TYPE, at(`FRNIC_CMD_MR_PD_LSB)};
                     6'd3: {k_fail, k_status, k_at} = {live_reg[`FRNIC_CMD_MR_WINDOWS_LSB - 1024 +: 32] != 32'd0, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_MR_OLD_KEY_LSB)};
                     6'd4: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_MR_PD_PD_LSB +: 24] == 24'd0, `FRNIC_STATUS_BAD_PD, at(`FRNIC_CMD_MR_PD_LSB)};
-                    6'd5: {k_fail, k_status, k_at} = {r_type > `FRNIC_MR_TYPE_PHYS, `FRNIC_STATUS_BAD_TYPE, at(`FRNIC_CMD_MR_PD_LSB)};
+                    6'd5: {k_fail, k_status, k_at} = {r_type > `FRNIC_MR_TYPE_PHYS, r_type == `FRNIC_MR_TYPE_DM ? `FRNIC_STATUS_NOT_SUPPORTED : `FRNIC_STATUS_BAD_TYPE, at(`FRNIC_CMD_MR_PD_LSB)};
                     6'd6: {k_fail, k_status, k_at} = {bad_access(r[`FRNIC_CMD_MR_ACCESS_LSB +: 8]), `FRNIC_STATUS_BAD_ACCESS, at(`FRNIC_CMD_MR_ACCESS_LSB)};
                     6'd7: {k_fail, k_status, k_at} = {r_type == `FRNIC_MR_TYPE_FRMR && r[`FRNIC_CMD_MR_MAX_PAGES_LSB +: 32] == 32'd0, `FRNIC_STATUS_BAD_SIZE, at(`FRNIC_CMD_MR_MAX_PAGES_LSB)};
                     6'd8: {k_fail, k_status, k_at} = {mr_is_mr && mr_levels > 8'd2, `FRNIC_STATUS_BAD_PAGE, at(`FRNIC_CMD_MR_LEVELS_LSB)};
@@ -624,7 +653,7 @@ module frnic_qm #(
                     6'd12: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_MR_OLD_KEY_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd12;
+                k_last = chk_reg >= 6'd12;
             end
             `FRNIC_CMD_OP_QUERY_MR: begin
                 case (chk_reg)
@@ -632,7 +661,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_MR_KEY_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_DESTROY_MR: begin
                 case (chk_reg)
@@ -640,7 +669,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {live_reg[`FRNIC_CMD_MR_WINDOWS_LSB - 1024 +: 32] != 32'd0, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_MR_KEY_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_SET_GID: begin
                 case (chk_reg)
@@ -652,7 +681,7 @@ module frnic_qm #(
                     6'd5: {k_fail, k_status, k_at} = {r_gid_type != `FRNIC_GID_TYPE_NONE && (is_v4(r_gid) != (r_gid_type == `FRNIC_GID_TYPE_IPV4) || is_mcast(r_gid) || r_gid == 128'd0 || (is_v4(r_gid) && r_gid[127:96] == 32'd0)), `FRNIC_STATUS_BAD_ADDRESS, at(`FRNIC_CMD_GID_GID_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd5;
+                k_last = chk_reg >= 6'd5;
             end
             `FRNIC_CMD_OP_QUERY_GID: begin
                 case (chk_reg)
@@ -660,7 +689,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_GID_INDEX_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_SET_PKEY: begin
                 case (chk_reg)
@@ -668,7 +697,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_PKEY_PKEY_LSB + 16 +: 16] != 16'd0 || r[`FRNIC_CMD_PKEY_PKEY_LSB +: 16] == 16'h8000, `FRNIC_STATUS_BAD_PKEY, at(`FRNIC_CMD_PKEY_PKEY_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_QUERY_PKEY: begin
                 case (chk_reg)
@@ -676,7 +705,7 @@ module frnic_qm #(
                     6'd1: {k_fail, k_status, k_at} = {own_err_reg, `FRNIC_STATUS_PARITY, at(`FRNIC_CMD_PKEY_INDEX_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd1;
+                k_last = chk_reg >= 6'd1;
             end
             `FRNIC_CMD_OP_ATTACH_MCAST: begin
                 case (chk_reg)
@@ -687,7 +716,7 @@ module frnic_qm #(
                     6'd4: {k_fail, k_status, k_at} = {!free_valid_reg, `FRNIC_STATUS_TABLE_FULL, 8'd0};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd4;
+                k_last = chk_reg >= 6'd4;
             end
             `FRNIC_CMD_OP_DETACH_MCAST: begin
                 case (chk_reg)
@@ -697,7 +726,7 @@ module frnic_qm #(
                     6'd3: {k_fail, k_status, k_at} = {!hit_valid_reg, `FRNIC_STATUS_NOT_FOUND, at(`FRNIC_CMD_MCAST_GID_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd3;
+                k_last = chk_reg >= 6'd3;
             end
             `FRNIC_CMD_OP_CREATE_ETHQ: begin
                 case (chk_reg)
@@ -712,14 +741,13 @@ module frnic_qm #(
                     6'd8: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_ETHQ_DBREC_LSB +: 4] != 4'd0, `FRNIC_STATUS_BAD_ALIGN, at(`FRNIC_CMD_ETHQ_DBREC_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd8;
+                k_last = chk_reg >= 6'd8;
             end
             `FRNIC_CMD_OP_QUERY_ETHQ, `FRNIC_CMD_OP_DESTROY_ETHQ: begin
                 case (chk_reg)
                     6'd0: {k_fail, k_status, k_at} = {!hit, `FRNIC_STATUS_BAD_INDEX, at(`FRNIC_CMD_ETHQ_INDEX_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd0;
             end
             `FRNIC_CMD_OP_SET_MAC: begin
                 case (chk_reg)
@@ -728,7 +756,7 @@ module frnic_qm #(
                     6'd2: {k_fail, k_status, k_at} = {r[`FRNIC_CMD_MAC_VALID_LSB] && bad_mac(r[`FRNIC_CMD_MAC_MAC_LSB +: 48]), `FRNIC_STATUS_BAD_ADDRESS, at(`FRNIC_CMD_MAC_MAC_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg == 6'd2;
+                k_last = chk_reg >= 6'd2;
             end
             `FRNIC_CMD_OP_NOP: k_fail = 1'b0;
             default: {k_fail, k_status, k_at} = {1'b1, `FRNIC_STATUS_BAD_OPCODE, 8'd0};
@@ -843,10 +871,19 @@ module frnic_qm #(
             C_SRQ: begin
                 if (verb == V_MODIFY) begin
                     other = c;
-                    other[`FRNIC_CMD_SRQ_LIMIT_LSB +: 32] = r[`FRNIC_CMD_SRQ_LIMIT_LSB +: 32];
                     other_live = live_reg[63:0];
-                    other_live[`FRNIC_CMD_SRQ_LIVE0_LIMIT_ARMED_LSB - 1024] = r[`FRNIC_CMD_SRQ_LIMIT_LSB +: 32] != 32'd0;
+                    if (srq_more) other_live[`FRNIC_CMD_SRQ_LIVE0_PI_LSB - 1024 +: 24] = rec_pi_reg;
+                    if (srq_resize) begin
+                        other[`FRNIC_CMD_SRQ_LOG_SIZE_LSB +: 8] = r[`FRNIC_CMD_SRQ_LOG_SIZE_LSB +: 8];
+                        other[`FRNIC_CMD_SRQ_LEVELS_LSB +: 16] = r[`FRNIC_CMD_SRQ_LEVELS_LSB +: 16]; // and the page shift
+                        other[`FRNIC_CMD_SRQ_BASE_LSB +: 128] = r[`FRNIC_CMD_SRQ_BASE_LSB +: 128]; // and the record
+                    end else begin
+                        other[`FRNIC_CMD_SRQ_LIMIT_LSB +: 32] = srq_limit;
+                        other_live[`FRNIC_CMD_SRQ_LIVE0_LIMIT_ARMED_LSB - 1024] = srq_limit != 32'd0 && !srq_fires;
+                        if (srq_breaks) other_live[`FRNIC_CMD_SRQ_LIVE0_ERROR_LSB - 1024] = 1'b1;
+                    end
                 end else begin
+                    other[`FRNIC_CMD_SRQ_UAR_LSB + 16 +: 16] = 16'd0;
                     other[`FRNIC_CMD_SRQ_LIMIT_LSB +: 32] = 32'd0;
                 end
             end
@@ -1034,7 +1071,7 @@ module frnic_qm #(
     assign ring_ready = ph_reg == PH_IDLE && !resetting && !fatal && !start && !refuse_reg;
     assign take_valid = ph_reg == PH_ALLOC && op == `FRNIC_CMD_OP_CREATE_QP && prealloc && !has_buf_reg;
     assign give_buf = buf_reg;
-    assign rec_req_addr = c[`FRNIC_CMD_QP_DBREC_LSB +: 64];
+    assign rec_req_addr = cls == C_SRQ ? {c[`FRNIC_CMD_SRQ_DBREC_LSB + 4 +: 60], 4'd4} : c[`FRNIC_CMD_QP_DBREC_LSB +: 64];
     assign rec_resp_ready = 1'b1;
 
     wire [LOG_MCASTS-1:0] scan_last = {LOG_MCASTS{1'b1}};
@@ -1069,6 +1106,9 @@ module frnic_qm #(
         if (give_ready) begin
             give_valid <= 1'b0;
         end
+        if (ev_ready) begin
+            ev_valid <= 1'b0;
+        end
         if (sl_ready) begin
             sl_valid <= 1'b0;
         end
@@ -1087,7 +1127,7 @@ module frnic_qm #(
             if (rec_wanted_reg) begin
                 rec_done_reg <= 1'b1;
                 rec_err_reg <= rec_resp_error;
-                rec_pi_reg <= rec_resp_data[{rec_lane_reg, 7'd0} +: 24];
+                rec_pi_reg <= cls == C_SRQ ? rec_resp_data[{rec_lane_reg, 7'd32} +: 24] : rec_resp_data[{rec_lane_reg, 7'd0} +: 24];
             end
         end
 
@@ -1263,7 +1303,7 @@ module frnic_qm #(
                         rec_open_reg <= 1'b1;
                         rec_wanted_reg <= 1'b1;
                         rec_req_valid <= 1'b1;
-                        rec_lane_reg <= c[`FRNIC_CMD_QP_DBREC_LSB + 4 +: 2];
+                        rec_lane_reg <= cls == C_SRQ ? c[`FRNIC_CMD_SRQ_DBREC_LSB + 4 +: 2] : c[`FRNIC_CMD_QP_DBREC_LSB + 4 +: 2];
                     end
                 end else if (rec_done_reg) begin
                     rec_wanted_reg <= 1'b0;
@@ -1324,6 +1364,12 @@ module frnic_qm #(
                         has_buf_reg <= 1'b0; // the QP has it
                         if (op == `FRNIC_CMD_OP_MODIFY_QP) qp_state_reg <= {5'd0, to};
                         if (op == `FRNIC_CMD_OP_QUERY_QP) qp_state_reg <= {5'd0, qp_state};
+                        if (srq_fires || srq_breaks) begin
+                            ev_valid <= 1'b1;
+                            ev_eqn <= c[`FRNIC_CMD_SRQ_EQN_LSB +: 8];
+                            ev_subtype <= srq_fires ? `FRNIC_SRQ_EVENT_LIMIT : `FRNIC_SRQ_EVENT_ERR;
+                            ev_number <= num[23:0];
+                        end
                         upd_valid <= verb == V_CREATE && (cls == C_GID || cls == C_PKEY || cls == C_MAC);
                         upd_table <= cls == C_MAC ? 2'd0 : cls == C_GID ? 2'd1 : 2'd2;
                         upd_index <= num[7:0];
@@ -1451,6 +1497,7 @@ module frnic_qm #(
             from_ring_reg <= 1'b0;
             sl_valid <= 1'b0;
             give_valid <= 1'b0;
+            ev_valid <= 1'b0;
             has_buf_reg <= 1'b0;
             rec_wanted_reg <= 1'b0;
             used_qps <= {(LOG_QPS+1){1'b0}};
@@ -1482,6 +1529,60 @@ module frnic_qm #(
             ev_parity <= 1'b0;
         end
     end
+
+`ifdef FORMAL
+    // Every step of a command but waiting for an owner's answer lowers this rank: a command ends. Assertions for hw/formal/formal_qm.v.
+    wire [4:0] f_major = ph_reg == PH_IDLE ? 5'd0 : ph_reg == PH_RESP ? 5'd2 : ph_reg == PH_UNDO ? 5'd3 :
+        ph_reg == PH_ACT || ph_reg == PH_ACT_WAIT || ph_reg == PH_COUNT || ph_reg == PH_DROP || ph_reg == PH_DROP_WAIT ? 5'd4 :
+        ph_reg == PH_MAC ? 5'd9 : ph_reg == PH_ALLOC ? 5'd10 : ph_reg == PH_LOAD ? 5'd15 :
+        (again_reg ? 5'd0 : 5'd6) + (ph_reg == PH_FETCH || ph_reg == PH_FETCH_WAIT ? 5'd8 : ph_reg == PH_REF ? 5'd7 :
+        ph_reg == PH_SCAN || ph_reg == PH_SCAN_WAIT ? 5'd6 : 5'd5);
+    wire [31:0] f_left = {{(32-LOG_MCASTS){1'b0}}, ~scan_reg};
+    wire [31:0] f_minor = ph_reg == PH_LOAD || ph_reg == PH_RESP ? 32'd31 - {27'd0, n_reg} :
+        ph_reg == PH_FETCH || ph_reg == PH_FETCH_WAIT ? {26'd0, 5'd31 - n_reg, ph_reg == PH_FETCH} :
+        ph_reg == PH_SCAN || ph_reg == PH_SCAN_WAIT ? {f_left[30:0], ph_reg == PH_SCAN} :
+        ph_reg == PH_CHECK || ph_reg == PH_REC ? {25'd0, 6'd63 - chk_reg, ph_reg == PH_REC} :
+        ph_reg == PH_MAC ? MAC_WAIT - wait_reg :
+        f_major == 5'd4 ? {3'd0, 5'd31 - n_reg, 24'd0} + (ph_reg == PH_ACT ? 32'hffffff : ph_reg == PH_DROP ? {f_left[29:0], 2'd3} :
+        ph_reg == PH_DROP_WAIT ? {f_left[29:0], 1'b0, sl_op == OP_READ} : 32'd0) : 32'd0;
+    wire [36:0] f_rank = {f_major, f_minor};
+    wire f_waits = ((ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT || ph_reg == PH_ACT_WAIT || ph_reg == PH_DROP_WAIT) && !sl_done) ||
+        ((ph_reg == PH_REF || ph_reg == PH_COUNT) && !ref_valid) || (ph_reg == PH_REC && !(rec_asked_reg && rec_done_reg)) ||
+        (ph_reg == PH_ALLOC && take_valid && !pool_empty);
+    reg f_past = 1'b0;
+    reg f_clear;
+    reg f_was_waiting;
+    reg [36:0] f_was;
+    reg f_ended;
+
+    always @(posedge clk) begin
+        f_past <= !rst;
+        f_clear <= clear || rst;
+        f_was <= f_rank;
+        f_was_waiting <= f_waits;
+        f_ended <= ph_reg == PH_RESP && n_reg == 5'd31 && !clear && !rst;
+    end
+
+    always @* begin
+        if (f_past && !rst) begin
+            // R1.2: the state that software reads is the FSM's.
+            assert ((state_reg == `FRNIC_QM_STATE_IDLE) == (ph_reg == PH_IDLE));
+            assert (ph_reg <= PH_UNDO);
+            assert (ph_reg != PH_MAC || wait_reg <= MAC_WAIT + 1);
+            // One slot at a time, and only within a command; a write only after both rounds of checks have passed.
+            assert (!sl_valid || ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT || ph_reg == PH_ACT_WAIT || ph_reg == PH_DROP_WAIT);
+            assert (!sl_valid || sl_op == OP_READ || again_reg);
+            if (ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT) assert (sl_op == OP_READ);
+            if (f_major == 5'd4) assert (again_reg && state_reg == `FRNIC_QM_STATE_READY && status_reg == `FRNIC_STATUS_SUCCESS);
+            // The command ring is asked for a command only when none runs.
+            assert (!ring_ready || ph_reg == PH_IDLE);
+            // Progress
+            if (f_was[36:32] != 5'd0 && !f_clear) assert (f_rank < f_was || (f_was_waiting && f_rank == f_was));
+            // Each command that ends counts once, as good or as bad.
+            if (f_ended && !f_clear) assert (ev_ok != ev_failed && ph_reg == PH_IDLE);
+        end
+    end
+`endif
 
 endmodule
 

@@ -135,6 +135,10 @@ static void plain_op(Slot &s)
 	if (s.op == 1) {
 		std::copy(s.wdata.begin(), s.wdata.end(), c.begin());
 		c[0] |= 1u << 31;
+		if (s.words32_cfg == 5) /* EQ: a reserved byte */
+			c[1] &= 0x00ffffff;
+		else
+			c[2] &= 0xffff, c[3] = 0;
 	}
 	s.rdata = c;
 }
@@ -544,8 +548,12 @@ static Image make(uint8_t op)
 		im.srq.page_shift = 12 + rnd_below(19);
 		im.srq.uar = rnd_below(1024);
 		im.srq.base = rnd() & 0xfffffffff000ull;
-		im.srq.dbrec = some_dbrec();
+		im.srq.dbrec = some_dbrec() + 0x1000;
 		im.srq.eqn = some_eqn();
+		if (op == FRNIC_CMD_OP_MODIFY_SRQ) {
+			im.srq.flags = chance(40);
+			im.srq.limit = chance(30) ? 0 : rnd_below(chance(50) ? 8 : 20000);
+		}
 		break;
 	case 4:
 		im.mr.key = some_key();
@@ -607,17 +615,32 @@ static Image make(uint8_t op)
 /* One field, or what lies there, becomes something else. */
 static void spoil(Image &im)
 {
-	unsigned int at = rnd_below(0x80);
-	static const uint8_t values[] = { 0, 1, 2, 3, 4, 5, 7, 8, 0x0f, 0x11, 0x1f, 0x20, 0x40, 0x80, 0xff };
+	static const uint8_t values[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0x0f, 0x11, 0x12, 0x1f, 0x20, 0x40, 0x80, 0x81, 0xff };
+	/* Places where something is checked, by class of command. */
+	static const std::vector<uint8_t> places[] = {
+		{ 0x00, 0x02, 0x04, 0x08, 0x0b, 0x0c, 0x10, 0x18, 0x19, 0x1c, 0x1d, 0x1e, 0x23, 0x24, 0x27, 0x28, 0x2b, 0x2c, 0x2f, 0x30, 0x33, 0x34, 0x35, 0x36, 0x37,
+		  0x40, 0x4a, 0x4c, 0x50, 0x51, 0x58, 0x60, 0x68, 0x69, 0x6a, 0x6b, 0x6c, 0x6d, 0x6f, 0x70, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77 },
+		{ 0x20, 0x23, 0x24, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2d, 0x30, 0x31, 0x38 },
+		{ 0x20, 0x21, 0x24, 0x25, 0x26, 0x28, 0x29 },
+		{ 0x20, 0x23, 0x24, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2d, 0x30, 0x38, 0x44, 0x45 },
+		{ 0x20, 0x21, 0x24, 0x27, 0x28, 0x29, 0x2a, 0x2c, 0x37, 0x3f, 0x40, 0x41, 0x48, 0x49 },
+		{ 0x20, 0x21, 0x24, 0x25, 0x27, 0x28, 0x30, 0x3a, 0x3c },
+		{ 0x20, 0x21, 0x24, 0x25, 0x26 },
+		{ 0x20, 0x23, 0x30, 0x3f },
+		{ 0x20, 0x21, 0x24, 0x25, 0x28, 0x29, 0x30, 0x31, 0x38, 0x40, 0x48 },
+		{ 0x20, 0x24, 0x25, 0x28 },
+	};
+	unsigned int cls = im.b[3] >> 4;
+	unsigned int at = cls < 10 && chance(80) ? places[cls][rnd_below((uint32_t)places[cls].size())] : rnd_below(0x80);
 
-	if (at == 3 && chance(80))
+	if (at == 3)
 		at = 4;
-	if (chance(50))
+	if (chance(60))
 		im.b[at] = values[rnd_below(sizeof(values))];
 	else if (chance(50))
 		im.b[at] ^= 1 << rnd_below(8);
 	else
-		im.w[at / 4] = chance(50) ? 0 : 0xffffffff;
+		im.w[at / 4] = at / 4 == 0 ? im.w[0] ^ 0x40000 : chance(50) ? 0 : 0xffffffff;
 }
 
 static unsigned long statuses_seen[256], ops_good[256];
@@ -760,7 +783,7 @@ static void ring_start()
 	memset(mem_m + RING, 0, 512 << RING_LOG);
 }
 
-static void hot_reset()
+static void hot_reset(bool same_history = true)
 {
 	unsigned int n;
 
@@ -775,7 +798,8 @@ static void hot_reset()
 	CHECK(rd(FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_READY, "ready after the reset");
 	CHECK(dut->refuse == 0, "refuses after the reset");
 	memset(qp_states, 0, sizeof(qp_states));
-	check_state();
+	if (same_history)
+		check_state();
 	check_reg(FRNIC_REG_DEV_CTRL, "DEV_CTRL");
 	check_reg(FRNIC_REG_CMDQ_CFG, "CMDQ_CFG");
 	ring_start();
@@ -823,6 +847,377 @@ static void populate()
 		run_regs(x);
 }
 
+/* Both sides run it; the status that must come out is given, as is what refused. */
+static void must(const Image &im, uint8_t status, const char *what)
+{
+	unsigned long before = statuses_seen[status];
+
+	run_regs(im);
+	CHECK(statuses_seen[status] == before + 1, "%s: status is not 0x%02x", what, status);
+}
+
+static Image good_qp(uint32_t qpn)
+{
+	Image im{};
+
+	im.qp.ctrl = (uint32_t)FRNIC_CMD_OP_CREATE_QP << 24 | FRNIC_TRANSPORT_ROCE2 << 16 | qpn;
+	im.qp.pd = 1 | (uint32_t)FRNIC_QP_TYPE_RC << 24;
+	im.qp.log_sq = im.qp.log_rq = 6;
+	im.qp.log_rq_stride = 6;
+	im.qp.dbrec = 0x3000;
+	im.qp.uar = 3;
+	return im;
+}
+
+static Image qp_op(uint32_t qpn, uint8_t op)
+{
+	Image im{};
+
+	im.qp.ctrl = (uint32_t)op << 24 | FRNIC_TRANSPORT_ROCE2 << 16 | qpn;
+	return im;
+}
+
+/* A QP's way to a state. */
+static Image to_state(uint32_t qpn, uint8_t to)
+{
+	Image im = qp_op(qpn, FRNIC_CMD_OP_MODIFY_QP);
+
+	im.qp.rq = 0x123456 | (uint32_t)to << 24;
+	im.qp.attr_mask = FRNIC_ATTR_STATE;
+	if (to == FRNIC_QP_STATE_INIT)
+		im.qp.attr_mask |= FRNIC_ATTR_PKEY_INDEX | FRNIC_ATTR_PORT | FRNIC_ATTR_ACCESS;
+	if (to == FRNIC_QP_STATE_RTR) {
+		im.qp.attr_mask |= FRNIC_ATTR_AV | FRNIC_ATTR_PATH_MTU | FRNIC_ATTR_DEST_QPN | FRNIC_ATTR_RQ_PSN | FRNIC_ATTR_IRD | FRNIC_ATTR_MIN_RNR_TIMER;
+		im.qp.conn = 7u << 16;
+		im.qp.udp = 4791;
+		im.qp.dip4 = 0x0a000002;
+		v4_gid(im.qp.dgid, im.qp.dip4);
+		im.qp.dmac[0] = 2;
+		im.qp.scq = 3u << 24;
+	}
+	if (to == FRNIC_QP_STATE_RTS)
+		im.qp.attr_mask |= FRNIC_ATTR_TIMEOUT | FRNIC_ATTR_RETRY_CNT | FRNIC_ATTR_RNR_RETRY | FRNIC_ATTR_SQ_PSN | FRNIC_ATTR_ORD;
+	return im;
+}
+
+/* A doorbell on both sides; returns what the card made of it: 0 taken, 1 bad, 2 denied. */
+static unsigned int doorbell(bool sq, uint32_t qpn, uint32_t index, uint16_t uar)
+{
+	uint32_t v[2] = { qpn | (uint32_t)(sq ? FRNIC_DB_TYPE_SQ : FRNIC_DB_TYPE_RQ) << 24, index };
+	uint32_t bad = m_rd(FRNIC_REG_DB_BAD), denied = m_rd(FRNIC_REG_DB_DENIED);
+	unsigned int r = 0, n = 0;
+	bool taken = false;
+
+	mops->bar_write(model, FRNIC_BAR_DB, (uint64_t)uar * FRNIC_UAR_STRIDE, v, 8);
+	model_settle();
+	dut->db_type = sq ? FRNIC_DB_TYPE_SQ : FRNIC_DB_TYPE_RQ;
+	dut->db_number = qpn;
+	dut->db_index = index;
+	dut->db_uar = uar;
+	(sq ? dut->sq_valid : dut->rq_valid) = 1;
+	for (n = 0; n < 100 && !taken; n++) {
+		dut->clk = 0;
+		dut->eval();
+		taken = sq ? dut->sq_ready : dut->rq_ready;
+		if (dut->db_bad)
+			r = 1;
+		if (dut->db_denied)
+			r = 2;
+		cycle();
+	}
+	CHECK(taken, "doorbell taken");
+	dut->sq_valid = dut->rq_valid = 0;
+	for (n = 0; n < 5; n++) {
+		if (dut->db_bad)
+			r = 1;
+		if (dut->db_denied)
+			r = 2;
+		cycle();
+	}
+	unsigned int want = m_rd(FRNIC_REG_DB_BAD) != bad ? 1 : m_rd(FRNIC_REG_DB_DENIED) != denied ? 2 : 0;
+
+	CHECK(r == want, "doorbell sq %d qpn %u index 0x%x uar %u: card %u, model %u", sq, qpn, index, uar, r, want);
+	return r;
+}
+
+static unsigned int count_events(uint8_t type, uint8_t subtype, uint32_t number)
+{
+	unsigned int n = 0;
+
+	for (auto &e : events)
+		n += e.type == type && e.subtype == subtype && e.number == number;
+	return n;
+}
+
+/* What random commands do not reach. */
+static void directed()
+{
+	Image im;
+
+	hot_reset();
+	populate();
+
+	/* R2.5, R3.2: doorbells, and a queue that is not empty. */
+	must(good_qp(9), FRNIC_STATUS_SUCCESS, "create");
+	CHECK(doorbell(true, 9, 1, 3) == 1, "doorbell in RST");
+	must(to_state(9, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+	CHECK(doorbell(true, 9, 1, 4) == 2, "another UAR's");
+	CHECK(doorbell(true, 9, 65, 3) == 1, "more than the ring");
+	CHECK(doorbell(true, 73, 1, 3) == 1, "another QP's number");
+	CHECK(doorbell(false, 9, 65, 3) == 1, "more than the receive ring");
+	CHECK(doorbell(false, 9, 64, 3) == 0, "all of the receive ring");
+	CHECK(doorbell(false, 9, 63, 3) == 0, "older than the record: no harm");
+	must(qp_op(9, FRNIC_CMD_OP_QUERY_QP), FRNIC_STATUS_SUCCESS, "query");
+	must(to_state(9, FRNIC_QP_STATE_RTR), FRNIC_STATUS_SUCCESS, "RTR");
+	CHECK(doorbell(true, 9, 5, 3) == 0, "five units");
+	CHECK(doorbell(true, 9, 4, 3) == 1, "backwards");
+	must(qp_op(9, FRNIC_CMD_OP_QUERY_QP), FRNIC_STATUS_SUCCESS, "query");
+	must(to_state(9, FRNIC_QP_STATE_RTS), FRNIC_STATUS_SQ_NOT_EMPTY, "RTS with WQEs");
+	must(to_state(9, FRNIC_QP_STATE_RST), FRNIC_STATUS_SUCCESS, "RST");
+	must(to_state(9, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+	must(to_state(9, FRNIC_QP_STATE_RTR), FRNIC_STATUS_SUCCESS, "RTR");
+	mem_r[0x3000] = mem_m[0x3000] = 1;
+	must(to_state(9, FRNIC_QP_STATE_RTS), FRNIC_STATUS_SQ_NOT_EMPTY, "RTS, WQEs in the record");
+	mem_r[0x3000] = mem_m[0x3000] = 0;
+	must(to_state(9, FRNIC_QP_STATE_RTS), FRNIC_STATUS_SUCCESS, "RTS");
+	im = good_qp(10);
+	im.qp.dbrec = MEM + 0x1000;
+	must(im, FRNIC_STATUS_SUCCESS, "create");
+	must(to_state(10, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+	must(to_state(10, FRNIC_QP_STATE_RTR), FRNIC_STATUS_SUCCESS, "RTR");
+	must(to_state(10, FRNIC_QP_STATE_RTS), FRNIC_STATUS_DMA_ERROR, "record unreadable");
+
+	/* A drained send queue tells if asked to. */
+	im = to_state(9, FRNIC_QP_STATE_SQD);
+	im.qp.attr_mask |= FRNIC_ATTR_EN_SQD_ASYNC;
+	must(im, FRNIC_STATUS_SUCCESS, "SQD");
+	CHECK(count_events(FRNIC_EQE_TYPE_QP, FRNIC_QP_EVENT_SQ_DRAINED, 9) == 1, "one SQ_DRAINED");
+
+	/* R1.4: PREALLOC and the end of the pool. */
+	both_wr(FRNIC_REG_DEV_CTRL, m_rd(FRNIC_REG_DEV_CTRL) | FRNIC_REG_DEV_CTRL_PREALLOC);
+	for (uint32_t q = 20; q < 36; q++)
+		must(good_qp(q), FRNIC_STATUS_SUCCESS, "create with a buffer");
+	must(good_qp(36), FRNIC_STATUS_NO_MEMORY, "no buffer left");
+	check_state();
+	must(qp_op(25, FRNIC_CMD_OP_DESTROY_QP), FRNIC_STATUS_SUCCESS, "destroy");
+	must(good_qp(36), FRNIC_STATUS_SUCCESS, "one buffer left");
+	must(to_state(36, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+	must(to_state(36, FRNIC_QP_STATE_RST), FRNIC_STATUS_SUCCESS, "RST keeps the buffer");
+	check_state();
+	both_wr(FRNIC_REG_DEV_CTRL, m_rd(FRNIC_REG_DEV_CTRL) & ~FRNIC_REG_DEV_CTRL_PREALLOC);
+	must(to_state(36, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+	must(to_state(36, FRNIC_QP_STATE_RST), FRNIC_STATUS_SUCCESS, "RST gives it back");
+	check_state();
+	for (uint32_t q = 20; q <= 36; q++)
+		if (q != 25)
+			must(qp_op(q, FRNIC_CMD_OP_DESTROY_QP), FRNIC_STATUS_SUCCESS, "destroy");
+	check_state();
+	CHECK(rd(FRNIC_REG_FREE_BUFS) == 16, "all buffers back");
+
+	/* R1.2: the MAC is not ready; the buffer that was taken comes back. */
+	both_wr(FRNIC_REG_DEV_CTRL, m_rd(FRNIC_REG_DEV_CTRL) | FRNIC_REG_DEV_CTRL_PREALLOC);
+	dut->mac_ready = 0;
+	mops->inject(model, "mac-stall", 1);
+	must(good_qp(20), FRNIC_STATUS_CMAC_TIMEOUT, "MAC not ready");
+	check_reg(FRNIC_REG_DEV_STATUS, "DEV_STATUS");
+	check_state();
+	dut->mac_ready = 1;
+	mops->inject(model, "mac-stall", 0);
+	must(good_qp(20), FRNIC_STATUS_SUCCESS, "MAC ready again");
+	both_wr(FRNIC_REG_DEV_CTRL, m_rd(FRNIC_REG_DEV_CTRL) & ~FRNIC_REG_DEV_CTRL_PREALLOC);
+
+	/* SRQ limit: armed, reached, and reached at once. */
+	im = mk(FRNIC_CMD_OP_CREATE_SRQ);
+	im.srq.srqn = 5;
+	im.srq.pd = 1;
+	im.srq.log_size = 4;
+	im.srq.log_stride = 5;
+	im.srq.dbrec = 0x3040;
+	im.srq.eqn = 1;
+	must(im, FRNIC_STATUS_SUCCESS, "SRQ");
+	mem_r[0x3044] = mem_m[0x3044] = 7;
+	im = mk(FRNIC_CMD_OP_MODIFY_SRQ);
+	im.srq.srqn = 5;
+	im.srq.limit = 7;
+	must(im, FRNIC_STATUS_SUCCESS, "limit not reached");
+	CHECK(count_events(FRNIC_EQE_TYPE_SRQ, FRNIC_SRQ_EVENT_LIMIT, 5) == 0, "no event");
+	im.srq.limit = 8;
+	must(im, FRNIC_STATUS_SUCCESS, "limit reached at once");
+	CHECK(count_events(FRNIC_EQE_TYPE_SRQ, FRNIC_SRQ_EVENT_LIMIT, 5) == 1, "one event");
+	CHECK(!events.empty() && events.back().eqn == 1, "to its EQ");
+	im.srq.flags = 1;
+	im.srq.log_size = 2;
+	im.srq.dbrec = 0x3050;
+	must(im, FRNIC_STATUS_SRQ_TOO_FULL, "resize to less than is posted");
+	im.srq.log_size = 3;
+	must(im, FRNIC_STATUS_SUCCESS, "resize");
+	im = mk(FRNIC_CMD_OP_QUERY_SRQ);
+	im.srq.srqn = 5;
+	must(im, FRNIC_STATUS_SUCCESS, "query");
+
+	/* Multicast: the table full, entries of a QP that ends. */
+	im = good_qp(40);
+	im.qp.pd = 1 | (uint32_t)FRNIC_QP_TYPE_UD << 24;
+	must(im, FRNIC_STATUS_SUCCESS, "UD QP");
+	for (unsigned int i = 0; i < 257; i++) {
+		im = mk(FRNIC_CMD_OP_ATTACH_MCAST);
+		im.mcast.qpn = 40;
+		im.mcast.gid[0] = 0xff;
+		im.mcast.gid[14] = (uint8_t)(i >> 8);
+		im.mcast.gid[15] = (uint8_t)i;
+		must(im, i < 256 ? FRNIC_STATUS_SUCCESS : FRNIC_STATUS_TABLE_FULL, "attach");
+	}
+	check_state();
+	must(qp_op(40, FRNIC_CMD_OP_DESTROY_QP), FRNIC_STATUS_SUCCESS, "destroy");
+	check_state();
+
+	/* R3.4: a CQ in error takes its QPs with it, no others, none in RST. */
+	for (uint32_t q = 50; q < 53; q++) {
+		im = good_qp(q);
+		im.qp.scq = im.qp.rcq = q == 51;
+		must(im, FRNIC_STATUS_SUCCESS, "create");
+		if (q != 52)
+			must(to_state(q, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+	}
+	dut->cqerr_cqn = 0;
+	dut->cqerr_valid = 1;
+	for (unsigned int n = 0; n < 3000 && dut->cqerr_valid; n++) {
+		dut->clk = 0;
+		dut->eval();
+		bool taken = dut->cqerr_ready;
+		cycle();
+		if (taken)
+			dut->cqerr_valid = 0;
+	}
+	CHECK(!dut->cqerr_valid, "scan ends");
+	for (unsigned int n = 0; n < 50; n++)
+		cycle();
+	CHECK(count_events(FRNIC_EQE_TYPE_QP, FRNIC_QP_EVENT_FATAL, 50) == 1, "event of QP 50");
+	CHECK(count_events(FRNIC_EQE_TYPE_QP, FRNIC_QP_EVENT_FATAL, 51) == 0, "no event of QP 51");
+	CHECK(count_events(FRNIC_EQE_TYPE_QP, FRNIC_QP_EVENT_FATAL, 52) == 0, "no event of QP 52");
+	static const uint32_t states[] = { FRNIC_QP_STATE_ERR, FRNIC_QP_STATE_INIT, FRNIC_QP_STATE_RST };
+	for (uint32_t q = 50; q < 53; q++) {
+		im = qp_op(q, FRNIC_CMD_OP_QUERY_QP);
+		/* The model's CQ has not failed: not compared, but counted there too. */
+		for (unsigned int i = 1; i < 64; i++) {
+			wr(4 * i, im.w[i]);
+			m_wr(4 * i, im.w[i]);
+		}
+		wr(0, im.w[0]);
+		m_wr(0, im.w[0]);
+		model_settle();
+		for (unsigned int n = 0; n < 1000 && (rd(FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_CMD_BUSY); n++)
+			;
+		CHECK(rd(0x1f4) == states[q - 50], "QP %u in state %u", q, rd(0x1f4));
+	}
+
+	/* R7.3: a context with wrong parity can be ended and nothing else. */
+	dut->flip_qp = 1;
+	im = good_qp(60);
+	run_regs(im);
+	dut->flip_qp = 0;
+	CHECK(mops->inject(model, "qp-parity", 60) == 0, "injected");
+	model_settle();
+	must(qp_op(60, FRNIC_CMD_OP_QUERY_QP), FRNIC_STATUS_PARITY, "query");
+	must(to_state(60, FRNIC_QP_STATE_INIT), FRNIC_STATUS_PARITY, "modify");
+	must(qp_op(60, FRNIC_CMD_OP_DESTROY_QP), FRNIC_STATUS_SUCCESS, "destroy");
+	must(qp_op(60, FRNIC_CMD_OP_QUERY_QP), FRNIC_STATUS_INVALID_QPN, "gone");
+	must(good_qp(60), FRNIC_STATUS_SUCCESS, "made anew");
+	check_state();
+
+	/* Command ring misconfigured: refused, and more commands than entries: stopped. */
+	both_wr(FRNIC_REG_DEV_CTRL, 0);
+	both_wr(FRNIC_REG_CMDQ_BASE_LO, RING + 0x800);
+	both_wr(FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_CMDQ_EN);
+	check_reg(FRNIC_REG_DEV_CTRL, "DEV_CTRL");
+	check_reg(FRNIC_REG_QM_STATE, "QM_STATE");
+	check_reg(0x1fc, "response");
+	both_wr(FRNIC_REG_CMDQ_BASE_LO, RING);
+	both_wr(FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_CMDQ_EN);
+	both_wr(FRNIC_REG_CMDQ_PI, 9);
+	for (unsigned int n = 0; n < 50; n++)
+		cycle();
+	check_reg(FRNIC_REG_DEV_CTRL, "DEV_CTRL");
+	check_reg(FRNIC_REG_QM_STATE, "QM_STATE");
+	check_reg(FRNIC_REG_TRIG_FSM_COUNT, "TRIG_FSM_COUNT");
+
+	/* R1.3, DMA error on the ring: fatal; commands are refused until a reset. */
+	hot_reset();
+	both_wr(FRNIC_REG_DEV_CTRL, 0);
+	both_wr(FRNIC_REG_CMDQ_BASE_HI, 1);
+	both_wr(FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_CMDQ_EN);
+	both_wr(FRNIC_REG_CMDQ_PI, 1);
+	for (unsigned int n = 0; n < 300; n++)
+		cycle();
+	check_reg(FRNIC_REG_DEV_STATUS, "DEV_STATUS");
+	check_reg(FRNIC_REG_FATAL_INFO, "FATAL_INFO");
+	CHECK(rd(FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_FATAL, "fatal");
+	CHECK(dut->refuse, "refuses when fatal");
+	CHECK(events.back().type == FRNIC_EQE_TYPE_DEVICE && events.back().subtype == FRNIC_DEVICE_EVENT_FATAL, "event");
+	wr(0, (uint32_t)FRNIC_CMD_OP_NOP << 24);
+	m_wr(0, (uint32_t)FRNIC_CMD_OP_NOP << 24);
+	model_settle();
+	check_reg(FRNIC_REG_QM_STATE, "QM_STATE");
+	check_reg(0x1fc, "refused: fatal");
+	hot_reset();
+
+	/* R1.12: triggers, and the events of the port. */
+	both_wr(FRNIC_REG_TRIG_ENABLE, 7);
+	size_t before = events.size();
+	run_regs(qp_op(33, FRNIC_CMD_OP_QUERY_QP)); /* refused */
+	dut->stall_valid = 1;
+	for (unsigned int n = 0; n < 10; n++)
+		cycle();
+	dut->stall_valid = 0;
+	mops->inject(model, "axi-stall", 10);
+	dut->psn_gap = 1;
+	dut->psn_gap_qpn = 0x1234;
+	cycle();
+	dut->psn_gap = 0;
+	for (unsigned int n = 0; n < 50; n++)
+		cycle();
+	unsigned int trig = 0;
+	for (size_t i = before; i < events.size(); i++)
+		trig += events[i].type == FRNIC_EQE_TYPE_DEVICE && events[i].subtype == FRNIC_DEVICE_EVENT_TRIGGER;
+	CHECK(trig >= 2 && trig <= 3, "%u trigger events", trig);
+	CHECK(rd(FRNIC_REG_TRIG_FIRED) == 7, "fired");
+	CHECK(rd(FRNIC_REG_TRIG_STALL_COUNT) == 1 && rd(FRNIC_REG_TRIG_PSN_COUNT) == 1 && rd(FRNIC_REG_TRIG_PSN_QPN) == 0x1234, "trigger counts");
+	wr(FRNIC_REG_TRIG_FIRED, 2);
+	CHECK(rd(FRNIC_REG_TRIG_FIRED) == 5, "cleared one");
+	before = events.size();
+	dut->link_up = 0;
+	for (unsigned int n = 0; n < 50; n++)
+		cycle();
+	CHECK(events.size() == before + 1 && events.back().type == FRNIC_EQE_TYPE_PORT && events.back().subtype == FRNIC_PORT_EVENT_DOWN, "link down");
+	CHECK(rd(FRNIC_REG_LINK) == 0, "no speed");
+	dut->link_up = 1;
+	for (unsigned int n = 0; n < 50; n++)
+		cycle();
+	CHECK(events.size() == before + 2 && events.back().subtype == FRNIC_PORT_EVENT_UP, "link up");
+
+	/* EQ_OVERFLOW clears on read; counters. */
+	dut->eq_overflow_set = 0x80000001;
+	cycle();
+	dut->eq_overflow_set = 0;
+	CHECK(rd(FRNIC_REG_EQ_OVERFLOW) == 0x80000001 && rd(FRNIC_REG_EQ_OVERFLOW) == 0, "clear on read");
+	for (uint32_t c : { FRNIC_COUNTER_CMDS_OK, FRNIC_COUNTER_CMDS_FAILED, FRNIC_COUNTER_NO_PKT_BUF })
+		check_reg(FRNIC_BLOCK_CNT + 8 * c, "counter");
+
+	/* A reset with a command in the ring: it is dropped or done, and the device is ready again. */
+	for (unsigned int i = 0; i < 30; i++) {
+		Image nop = mk(FRNIC_CMD_OP_NOP);
+
+		for (unsigned int k = 0; k < 8; k++)
+			memcpy(mem_r + RING + 512 * k, nop.b, 256);
+		wr(FRNIC_REG_CMDQ_PI, 8);
+		for (unsigned int n = rnd_below(300); n; n--)
+			cycle();
+		hot_reset(false);
+		populate();
+		check_state();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	tb_init(argc, argv);
@@ -852,6 +1247,8 @@ int main(int argc, char **argv)
 	/* Doorbell records: most say that nothing was posted. */
 	for (unsigned int i = 0x1000; i < 0x1400; i += 4)
 		*(uint32_t *)(mem_m + i) = !(i & 15) && chance(15) ? 1 + rnd_below(100) : 0;
+	for (unsigned int i = 0x2000; i < 0x2400; i += 16) /* of SRQs: what has been posted */
+		*(uint32_t *)(mem_m + i + 4) = chance(60) ? rnd_below(40) : rnd_below(1 << 24);
 	memcpy(mem_r, mem_m, MEM);
 
 	eqs.words32_cfg = 5;
@@ -871,7 +1268,7 @@ int main(int argc, char **argv)
 	}
 	dut->dbs_valid = dut->stall_valid = dut->psn_gap = dut->eq_overflow_set = dut->eq_fatal_valid = dut->parity_fatal = 0;
 	dut->qp_rd_valid = dut->mr_rd_valid = dut->sq_valid = dut->rq_valid = dut->cqerr_valid = dut->flip_qp = 0;
-	dut->cfg_push_bytes = 0;
+	dut->cfg_push_bytes = dut->stall_ready = 0;
 	dut->s_axil_awvalid = dut->s_axil_wvalid = dut->s_axil_arvalid = dut->s_axil_bready = dut->s_axil_rready = 0;
 	dut->rst = 1;
 	dut->link_up = 1;
@@ -906,7 +1303,7 @@ int main(int argc, char **argv)
 
 	hot_reset();
 	populate();
-	unsigned int rounds = getenv("ROUNDS") ? (unsigned int)atoi(getenv("ROUNDS")) : 6000;
+	unsigned int rounds = getenv("ROUNDS") ? (unsigned int)atoi(getenv("ROUNDS")) : 2500;
 
 	for (unsigned int n = 0; n < rounds; n++) {
 		std::vector<Image> v;
@@ -922,7 +1319,7 @@ int main(int argc, char **argv)
 				op = FRNIC_CMD_OP_QUERY_QP;
 			Image im = make(op);
 
-			if (chance(25))
+			if (chance(35))
 				spoil(im);
 			if (chance(1))
 				im.b[3] = (uint8_t)rnd();
@@ -936,7 +1333,7 @@ int main(int argc, char **argv)
 			check_state();
 		if (chance(2)) /* PREALLOC on or off */
 			both_wr(FRNIC_REG_DEV_CTRL, m_rd(FRNIC_REG_DEV_CTRL) ^ FRNIC_REG_DEV_CTRL_PREALLOC);
-		if (n % 1500 == 1499) {
+		if (n % 800 == 799) {
 			hot_reset();
 			populate();
 		}
@@ -944,6 +1341,8 @@ int main(int argc, char **argv)
 			break;
 	}
 	check_state();
+	if (tb_failed <= 10)
+		directed();
 	printf("states reached:");
 	for (unsigned int i = 0; i < 7; i++)
 		printf(" %lu", deep[i]);
