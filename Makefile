@@ -62,6 +62,15 @@ test-users: build ## standard RDMA programs, one by one, as a table (qperf, UCX,
 	@$(MAKE) -s -C tests/guest users
 	@tests/run --group users-
 
+test-connections: build ## connections by rdma_cm: many at once, many in a row, each way to fail (ten minutes)
+	@tests/run --only connections
+
+test-soak: build ## programs killed at 200 random moments, driver reloaded (half an hour; ROUNDS=30 SEED=7 for fewer, others)
+	@tests/run --only soak
+
+bench-rtl: rtl ## the RTL's figures in simulated time
+	@$(MAKE) -s -C tests/model bench-rtl
+
 test-runner: build ## the guest runner's own tests: scripts that fail, guests that die, time that runs out
 	@tests/vm/selftest
 
@@ -81,10 +90,10 @@ formal: deps ## their proofs
 syn: deps ## their size after Yosys for UltraScale+
 	@$(MAKE) -C hw syn
 
-static: modules ## checkpatch, sparse and W=1 over the kernel module
+static: modules ## checkpatch, sparse, W=1 and coccicheck (package coccinelle) over the kernel module
 	@kernel/check.sh
 
 clean: ## remove what was built, keep what was downloaded
 	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/rtl build/vm build/log build/test
 
-.PHONY: help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model test-users test-runner rtl test-hw test-rtl formal syn static clean
+.PHONY: test-connections test-soak help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model bench-rtl test-users test-runner rtl test-hw test-rtl formal syn static clean
