@@ -36,11 +36,11 @@ plug() {
 # counter NAMESPACE NETDEV NAME: what ethtool -S has.
 counter() { ip netns exec "$1" ethtool -S "$2" | sed -n "s/^ *$3: //p"; }
 
-# load SECONDS [ARGS]: WRITEs from a to b in the background; returns when data flows. The programs: PA and PB, their output: /tmp/load.a and .b.
+# load LENGTH [ARGS]: WRITEs from a to b in the background; returns when data flows. LENGTH is perftest's option. The programs: PA and PB, their output: /tmp/load.a and .b.
 # (`ip netns exec` becomes the program, so that the number is the program's; the function in_a would be a shell's.)
 load() {
-	local args="-F -s 65536 -D $1 ${2:--x $(in_a bash -c "gid_index $D1 $(gid_of $IP1)")}"
-	local argsb="-F -s 65536 -D $1 ${2:--x $(in_b bash -c "gid_index $D2 $(gid_of $IP2)")}"
+	local args="-F -s 65536 $1 ${2:--x $(in_a bash -c "gid_index $D1 $(gid_of $IP1)")}"
+	local argsb="-F -s 65536 $1 ${2:--x $(in_b bash -c "gid_index $D2 $(gid_of $IP2)")}"
 	ip netns exec b ib_write_bw -d "$D2" $argsb > /tmp/load.b 2>&1 & PB=$!
 	wait_for 30 in_b bash -c 'listening tcp:18515 || listening cm:18515' || return 1
 	FLOW=$(counter a "$N1" hw_roce_tx_bytes)
@@ -60,3 +60,47 @@ traffic() {
 	wait $pid && [ $rc = 0 ]; verdict "$1" $? /tmp/rping.a
 }
 
+# What driver-plug.sh and driver-aer.sh share: the card at a comes to harm while it sends.
+up_a() { D1=$(plug a $MAC1 $IP1) && N1=$(in_a bash -c "nd_by_mac $MAC1"); }
+up_b() { D2=$(plug b $MAC2 $IP2) && N2=$(in_b bash -c "nd_by_mac $MAC2"); }
+# Free contexts of the card at b that stays, by its registers and by the RDMA core.
+first=$(sed -n 's/^#define FRNIC_REG_FREE_QP[[:space:]]*0x\([0-9a-f]*\).*/\1/p' "$TOP/kernel/frnic_hw.h")
+last=$(sed -n 's/^#define FRNIC_REG_FREE_MCAST[[:space:]]*0x\([0-9a-f]*\).*/\1/p' "$TOP/kernel/frnic_hw.h")
+free_b() {
+	in_b ethtool -d "$N2" raw on | od -An -v -tx4 -w8 | awk -v a="0000$first" -v b="0000$last" '$1 >= a && $1 <= b {printf "%s ", $2}'
+	rdma resource show "$D2" | sed 's/.*: //'
+}
+free_again() { [ "$(free_b)" = "$START" ]; }
+
+# Longer than any test. With -e, since a program that polls a CQ in its memory, and looks at nothing else, does not learn that the card is gone; by the
+# event channel it does.
+LONG="-n 1000000 -N -e"
+# hurt NAME COMMAND BACK: COMMAND hits the card at a while it sends; the sender ends with an error; BACK has the card up again; all works. The
+# receiver waits for the sender's TCP, which may have gone with the netdev: its user ends it.
+hurt() {
+	local end
+	load "$LONG"; verdict "$1: ib_write_bw runs" $? /tmp/load.a
+	$2; verdict "$1" $?
+	wait_for 60 ended $PA || { ps -L -o pid,stat,wchan:20,args -p $PA; kill -KILL $PA; }
+	wait $PA 2> /dev/null; end=$?; [ $end != 0 ] && [ $end -lt 128 ]; verdict "$1: the sender ends with an error ($end)" $? /tmp/load.a
+	$3; verdict "$1: the card is back" $?
+	kill $PB 2> /dev/null; wait $PB 2> /dev/null
+	wait_for 30 free_again; verdict "R2.7 $1: nothing has leaked at the other end" $?
+	free_again || { echo "    $START"; echo "    $(free_b)"; }
+	traffic "$1: works again"
+}
+
+# Whether the module's user saw the reset: the RDMA device is another one, the netdev and its address are not.
+ready_a() {
+	D1=$(in_a bash -c "ib_by_mac $MAC1") && state_is "$D1" ACTIVE && gid_index "$D1" "$(gid_of $IP1)" > /dev/null
+}
+back_a() { wait_for 30 ready_a; }
+
+# Both cards up and warm; the state that all must come back to.
+start_hurting() {
+	P1=$(pci_by_mac $MAC1) SYS=/sys/bus/pci/devices
+	ip netns add a; ip netns add b; ip -n a link set lo up; ip -n b link set lo up
+	up_a && up_b; verdict "two cards up" $?
+	traffic "rping between the two cards"
+	START=$(free_b)
+}
