@@ -134,7 +134,7 @@ struct frnic_backend {
 	std::deque<Frame> rx, txq;
 	size_t rx_pos = 0;
 	bool rx_active = false;
-	uint64_t rx_free = 0, tx_free = 0;
+	uint64_t rx_free = 0, tx_free = 0, tx_start = 0;
 	std::vector<uint8_t> tx;
 
 	uint64_t ns() const
@@ -295,12 +295,15 @@ void frnic_backend::cmac_edge()
 		unsigned int n = keep == ~0ull ? 64 : (unsigned int)__builtin_ctzll(~keep);
 		size_t at = tx.size();
 
+		if (!at)
+			tx_start = t;
 		if (at + n > FRAME_MAX)
 			broken("CMAC: frame without end");
 		tx.resize(at + n);
 		memcpy(&tx[at], &d->m_axis_tx_tdata, n);
 		if (d->m_axis_tx_tlast) {
-			tx_free = (tx_free > t ? tx_free : t) + wire_time(tx.size());
+			// On the wire since its first beat, or since the frame before it left
+			tx_free = (tx_free > tx_start ? tx_free : tx_start) + wire_time(tx.size());
 			if (d->m_axis_tx_tuser) // the CMAC spoils the FCS, the peer's MAC drops it
 				tx.clear();
 			else
