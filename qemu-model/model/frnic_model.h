@@ -36,7 +36,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the model runs on lit
 #define MODEL_DM_OFF (MODEL_UARS * FRNIC_UAR_STRIDE) /* in BAR2 */
 #define MODEL_MACS 16
 #define MODEL_ETHQS 1
-#define MODEL_LOG_CQE 16
+#define MODEL_LOG_CQE 18 /* libfabric's ofi_rxm asks for 135168 unless told otherwise */
 #define MODEL_LOG_SQ 17
 #define MODEL_LOG_RQ 14
 #define MODEL_LOG_EQE 16
