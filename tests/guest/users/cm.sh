@@ -60,8 +60,10 @@ cannot rstream "-T a -S 4096 -C 50 -I 2" 40 cm:7471 "rstream -b $S -T a -S 4096 
 	"it takes POLLHUP of the last poll, after its peer's disconnect, for an error (rstream.c)"
 cm riostream "-T b -T v -S 65536 -C 20 -I 5" cm:7471 stream_check
 cm riostream "-T b -S 4096 -C 50 -I 2" cm:7471 stream_check
-cm udpong "-C 100 -S 512" udp:7174 stream_check
-cm udpong "-C 100 -S 512 -T e" udp:7174 stream_check
+for echo in "" " -T e"; do
+	cannot udpong "-C 100 -S 512$echo" 20 udp:7174 "udpong -b $S -C 100 -S 512$echo" "udpong -s $S -C 100 -S 512$echo" 'rconnect: ' \
+		"rsockets' datagrams make an address handle by LID, without GRH (rsocket.c, ds_add_qp_dest)"
+done
 
 MODE=stays use rcopy "3000000 bytes, compared" 60 cm:7427 \
 	"cd /tmp; rcopy & pid=\$!; until [ -e $SHARE/rcopy.done ] || ! kill -0 \$pid; do tick; done; sha256sum < /tmp/rcopy.out > $SHARE/rcopy.sum; wait \$pid" \
