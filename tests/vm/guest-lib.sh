@@ -44,10 +44,10 @@ rxe_up() { # DEVICE MAC ADDRESS
 	wait_for 10 port_up $1
 }
 
-# Load the driver, bring the netdev up, wait until the RDMA port is active and has its IPv4 GID.
+# Load the driver (with FRNIC_PARAMS, if set), bring the netdev up, wait until the RDMA port is active and has its IPv4 GID.
 frnic_load() {
 	local mac=52:54:00:12:00:0$NUM nd
-	insmod $TOP/build/kernel/$KERNEL/frnic.ko || return 1
+	insmod $TOP/build/kernel/$KERNEL/frnic.ko $FRNIC_PARAMS || return 1
 	wait_for 5 nd_by_mac $mac > /dev/null || return 1
 	nd=$(nd_by_mac $mac)
 	ip addr add $ME/24 dev $nd; ip link set $nd up
@@ -72,13 +72,26 @@ barrier() {
 put() { echo "$2" > $SHARE/v.$1; }
 get() { cat $SHARE/v.$1; }
 
+# ask KIND TEXT: a question to tests/vm/run; prints the reply.
+ask() {
+	local file=$SHARE/$NODE.$1.$EPOCHREALTIME
+	echo "$2" > $file.tmp; mv $file.tmp $file.req
+	wait_for 15 test -e $file.reply || { echo "error: no reply"; return 1; }
+	echo "$(< $file.reply)"
+}
+
+# wire COMMAND: to the process between the guests (--wire), as "rules drop cm=REQ n=1" or "count". Prints the reply; fails on an error.
+wire() {
+	local reply
+	reply=$(ask wire "$*"); echo "$reply"
+	case $reply in error*) return 1;; esac
+}
+
 # qmp JSON: a command to this guest's own QEMU, as {"execute": "device_del", "arguments": {"id": "frnic0"}}. Prints the reply; fails on an error.
 qmp() {
-	local file=$SHARE/$NODE.qmp.$EPOCHREALTIME reply
-	echo "$1" > $file.tmp; mv $file.tmp $file.req
-	wait_for 15 test -e $file.reply || { echo "no reply to QMP command"; return 1; }
-	reply=$(< $file.reply); echo "$reply"
-	case $reply in *'"error"'*) return 1;; esac
+	local reply
+	reply=$(ask qmp "$1"); echo "$reply"
+	case $reply in error:*|*'"error"'*) return 1;; esac
 }
 
 # Is something listening? tcp:PORT, udp:PORT, cm:PORT (rdma_cm), none.
