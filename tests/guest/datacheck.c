@@ -3,8 +3,10 @@
  * Fills, moves and compares: each operation of each transport, at lengths around nothing, the word and the path MTU, from and to
  * unaligned addresses, with guard bytes on both sides of the target (R5.2, R4.5, R3.3). Both ends take the active part in turn.
  *
- *   datacheck DEVICE          passive first
- *   datacheck DEVICE HOST     active first
+ *   datacheck [-l] DEVICE          passive first
+ *   datacheck [-l] DEVICE HOST     active first
+ *
+ *   -l  for a wire that loses packets: RC alone, which must not lose any, with a timeout that keeps the run short
  *
  * Last line: "N passed, N failed". Standard verbs only: any device at either end.
  */
@@ -55,6 +57,7 @@ static uint8_t *buf;
 static struct pair_addr me[3], peer[3];
 static uint32_t max_inline, mtu;
 static int fd, passed, failed;
+static bool lossy;
 
 static uint8_t pattern(uint32_t seed, uint32_t i)
 {
@@ -210,7 +213,7 @@ static void active(void)
 	const uint32_t offs[][2] = { { 0, 0 }, { 1, 0 }, { 0, 3 }, { 7, 4 }, { 2050, 61 } };
 	struct order end = { .op = -1 };
 
-	for (int type = 0; type < 3; type++)
+	for (int type = 0; type < (lossy ? 1 : 3); type++)
 		for (int op = 0; op < OPS; op++) {
 			if ((type == 1 && !ops[op].uc) || (type == 2 && !ops[op].ud))
 				continue;
@@ -253,12 +256,18 @@ static void passive(void)
 int main(int argc, char **argv)
 {
 	const enum ibv_qp_type types[3] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
-	const char *host = argc == 3 ? argv[2] : NULL;
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 
+	if (argc > 1 && !strcmp(argv[1], "-l")) {
+		lossy = true;
+		pair_timeout = 16; /* 0.27 s */
+		argv++, argc--;
+	}
 	if (argc < 2 || argc > 3)
-		die("usage: datacheck DEVICE [HOST]");
+		die("usage: datacheck [-l] DEVICE [HOST]");
+	const char *host = argc == 3 ? argv[2] : NULL;
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ctx = dev_open(argv[1]);
 	int gid_index = gid_find(ctx, &gid);

@@ -22,7 +22,8 @@
 
 #define PAIR_TIMEOUT_S 20
 
-static int pair_rnr_retry = 7; /* for qp_up(); 7: without end */
+/* For qp_up(). RNR retries: 7 is without end. */
+static int pair_rnr_retry = 7, pair_retry_cnt = 7, pair_timeout = 18, pair_pkey_index;
 
 static void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 static void die(const char *fmt, ...)
@@ -153,7 +154,7 @@ struct pair_addr {
 static void qp_up(struct ibv_qp *qp, int gid_index, const struct pair_addr *me, const struct pair_addr *peer, enum ibv_mtu mtu)
 {
 	enum ibv_qp_type type = qp->qp_type;
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x11111111,
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x11111111, .pkey_index = pair_pkey_index,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   (type == IBV_QPT_RC ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC : 0) };
 	int rc = ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -174,7 +175,7 @@ static void qp_up(struct ibv_qp *qp, int gid_index, const struct pair_addr *me, 
 	if (rc)
 		die("RTR: %s", strerror(rc));
 
-	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .sq_psn = me->psn, .timeout = 18, .retry_cnt = 7, .rnr_retry = pair_rnr_retry,
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .sq_psn = me->psn, .timeout = pair_timeout, .retry_cnt = pair_retry_cnt, .rnr_retry = pair_rnr_retry,
 		.max_rd_atomic = 4 };
 	mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 	if (type == IBV_QPT_RC)
@@ -185,7 +186,7 @@ static void qp_up(struct ibv_qp *qp, int gid_index, const struct pair_addr *me, 
 }
 
 /* One completion within the time limit; its status must be success. */
-static void cq_wait(struct ibv_cq *cq, struct ibv_wc *wc, const char *what)
+__attribute__((unused)) static void cq_wait(struct ibv_cq *cq, struct ibv_wc *wc, const char *what)
 {
 	double end = now_s() + PAIR_TIMEOUT_S;
 	int n;
