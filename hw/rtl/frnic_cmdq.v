@@ -193,6 +193,10 @@ module frnic_cmdq #(
                 if (ring_ready) begin
                     ring_valid <= 1'b0;
                     st_reg <= ST_RUN;
+                end else if (!live || flush) begin
+                    // It has not begun, and what it was read from may be gone.
+                    ring_valid <= 1'b0;
+                    st_reg <= ST_IDLE;
                 end
             end
 

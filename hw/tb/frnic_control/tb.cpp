@@ -651,7 +651,8 @@ static void compare(const uint8_t *a, const uint8_t *b, uint8_t op, const Image 
 {
 	uint8_t x[256], y[256];
 
-	if (getenv("DBG")) printf("cmd %08x attr %x rq %x -> card %02x@%x st %x model %02x@%x st %x\n", im.w[0], im.w[7], im.w[8], a[252], a[240], a[244], b[252], b[240], b[244]);
+	if (getenv("VERBOSE"))
+		printf("cmd %08x attr %x rq %x -> card %02x@%x st %x model %02x@%x st %x\n", im.w[0], im.w[7], im.w[8], a[252], a[240], a[244], b[252], b[240], b[244]);
 
 	memcpy(x, a, 256);
 	memcpy(y, b, 256);
@@ -690,7 +691,7 @@ static void note(uint8_t op, const Image &im, const uint8_t *resp)
 	}
 }
 
-static unsigned long longest;
+static unsigned long longest, ring_time, ring_num;
 
 static void run_regs(const Image &im)
 {
@@ -749,12 +750,15 @@ static void run_ring(const std::vector<Image> &v)
 		cycle();
 	m_wr(FRNIC_REG_CMDQ_PI, pi);
 	model_settle();
-	if (0) printf("ring: ctrl %x status %x pi %x ci %x base %x cfg %x qm %x reads %zu writes %zu fi %x\n", rd(0x280), rd(0x284), rd(0x2a4), rd(0x2a8), rd(0x298), rd(0x2a0), rd(0x288), reads.size(), writes.size(), rd(0x2ac));
 	check_reg(FRNIC_REG_CMDQ_CI, "CMDQ_CI");
 	for (size_t i = 0; i < v.size(); i++) {
 		uint32_t at = RING + 512 * ((ring_index + i) & (size - 1)) + 256;
 
 		compare(mem_r + at, mem_m + at, v[i].w[0] >> 24, v[i], "ring");
+		if (v[i].w[0] >> 24 == FRNIC_CMD_OP_MODIFY_QP && mem_r[at + 252] == FRNIC_STATUS_SUCCESS) {
+			ring_time += *(uint32_t *)(mem_r + at + 248);
+			ring_num++;
+		}
 		note(v[i].w[0] >> 24, v[i], mem_m + at);
 	}
 	/* One CMD event a command, in order. */
@@ -1350,6 +1354,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < 256; i++)
 		if (statuses_seen[i])
 			printf(" %02x:%lu", i, statuses_seen[i]);
-	printf("\nlongest command %lu cycles with polling, FSM states seen 0x%x\n", longest, fsm_states);
+	CHECK(fsm_states == 0x1f, "FSM states seen 0x%x", fsm_states);
+	printf("\nMODIFY_QP from the ring: %lu ns on average; longest command from registers: %lu cycles with polling\n", ring_time / (ring_num ? ring_num : 1), longest);
 	return tb_done();
 }
