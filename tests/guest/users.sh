@@ -48,10 +48,12 @@ both() {
 }
 
 row() { echo "ROW $1 | $2 | $3"; }
+ends() { if [ "$(wc -l < "$1")" -le 24 ]; then cat "$1"; else head -n 12 "$1"; echo ...; tail -n 12 "$1"; fi; }
 failed_row() { # PROGRAM ARGUMENTS WHY
 	FAILED=$((FAILED + 1))
 	row "$1" "$2" "FAILED: $3"
-	tail -n 12 "$CLOG" | sed 's/^/    client: /'; tail -n 12 "$SLOG" | sed 's/^/    server: /'
+	cp "$CLOG" "$SHARE/client.$USES.log"
+	ends "$CLOG" | sed 's/^/    client: /'; ends "$SLOG" | sed 's/^/    server: /'
 }
 
 # use PROGRAM ARGUMENTS SECONDS READY SERVER CLIENT [CHECK]

@@ -22,11 +22,12 @@ for x in rc_verbs ud_verbs; do
 	uct $x fadd
 	uct $x cswap
 done
-for x in rc_verbs ud_verbs; do
+# rc_v is rc_verbs with ud_verbs to connect it.
+for x in rc_v ud_v; do
 	ucp $x tag_lat
 	ucp $x "tag_lat -s 65536"
 	ucp $x "tag_bw -s 1048576" 10
 	for t in stream_lat ucp_am_lat ucp_put_lat "ucp_get -s 65536" ucp_fadd ucp_cswap; do ucp $x "$t"; done
 done
 ucp "" tag_lat
-ucp rc_verbs "tag_lat -E sleep"
+ucp rc_v "tag_lat -E sleep"

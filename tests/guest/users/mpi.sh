@@ -1,21 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libfabric's verbs provider, and MPI (MPICH over UCX) with one rank in each guest. -c compares the data.
-fi_check() {
-	! grep -qiE 'error|integrity|fail' "$1" && awk '$1 ~ /^[0-9]+k?m?$/ {l = $1 " B: " $(NF-1) " us"; n++} END {print l; exit !n}' "$1"
-}
-ofi() { # PROVIDER ARGUMENTS [ENVIRONMENT]
-	use fi_pingpong "${3:+$3 }-p $1 $2" 120 tcp:47592 "$3 fi_pingpong -p '$1' $2" "$3 fi_pingpong -p '$1' $2 $S" fi_check
-}
-use fi_info "-p verbs" 60 none true "fi_info -p verbs | grep -q $DEV"
-ofi verbs "-e msg -c -I 50 -S 1024"
-ofi verbs "-e msg -c -I 5 -S all"
-ofi verbs "-e dgram -c -I 50 -S 512"
-ofi "verbs;ofi_rxm" "-e rdm -c -I 20 -S 1024"
-ofi "verbs;ofi_rxm" "-e rdm -c -I 10 -S 65536"
-ofi "verbs;ofi_rxm" "-e rdm -c -I 5 -S 1048576"
-ofi "verbs;ofi_rxm" "-e rdm -m tagged -c -I 20 -S 1024"
-ofi "verbs;ofi_rxd" "-e rdm -c -I 20 -S 512"
-
+# MPI (MPICH over UCX) with one rank in each guest; the program compares its data.
 # mpiexec starts its proxy in the other guest through mpi_start; there mpi_agent runs it. Their standard streams are not used: a proxy talks to mpiexec by TCP.
 mpi_agent() {
 	local n=0
@@ -42,12 +26,12 @@ chmod +x /tmp/mpi_start
 export -f mpi_agent
 MPI=$TOP/build/tests/mpi_check
 mpi_check() { grep -q '2 ranks, data right' "$1" && grep -a '1024 B:' "$1" | sed 's/; *$//'; }
-mpi() { # TLS
+mpi() { # TLS: UCX's rc_v is rc_verbs with ud_verbs to connect it
 	rm -f $SHARE/mpi.*
 	barrier mpi
 	MODE=stays use "mpiexec mpi_check" "two ranks, UCX_TLS=$1" 150 none mpi_agent \
 		"mpiexec.hydra -launcher ssh -launcher-exec /tmp/mpi_start -hosts $C,$S -ppn 1 -n 2 -iface $ND -genv UCX_TLS $1,self -genv UCX_NET_DEVICES $DEV:1 $MPI; rc=\$?
 		: > $SHARE/mpi.end; exit \$rc" mpi_check
 }
-mpi rc_verbs
-mpi ud_verbs
+mpi rc_v
+mpi ud_v
