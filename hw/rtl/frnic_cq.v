@@ -200,6 +200,7 @@ module frnic_cq #(
     reg [LOG_CQS-1:0] scan_reg = {LOG_CQS{1'b0}};
     // Background work and completions take turns.
     reg turn_reg = 1'b0;
+    reg again_reg = 1'b0; // this visit is for lost events, else for the timer
 
     // Nothing is written to a ring once CLEAR or MODIFY is done.
     wire slot_waits = slot_valid && slot_op[1] && (pend_valid || err_valid);
@@ -410,6 +411,7 @@ module frnic_cq #(
                     op_reg <= OP_SCAN;
                     turn_reg <= 1'b1;
                     idx_reg <= due_valid_reg ? due_reg : scan_reg;
+                    again_reg <= !due_valid_reg;
                     if (due_valid_reg) begin
                         due_valid_reg <= 1'b0;
                     end else begin
@@ -465,7 +467,7 @@ module frnic_cq #(
                         end
                     end
                     OP_SCAN: begin
-                        if (ok && ((ctx_reg[LOST] && scan_mask_reg[ctx_reg[EQN +: LOG_EQS]]) || (ctx_reg[TIMER] && !late[22]))) begin
+                        if (ok && (again_reg ? ctx_reg[LOST] && scan_mask_reg[ctx_reg[EQN +: LOG_EQS]] : ctx_reg[TIMER] && !late[22])) begin
                             state_reg <= ST_EVENT;
                         end
                     end

@@ -8,7 +8,7 @@
 #include "dma_client.h"
 
 static const unsigned int N = 64;
-static const unsigned int REMOTE = 1u << FRNIC_ACCESS_REMOTE_WRITE_BIT | 1u << FRNIC_ACCESS_REMOTE_READ_BIT | 1u << FRNIC_ACCESS_REMOTE_ATOMIC_BIT;
+static const unsigned int REMOTE = FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ | FRNIC_ACCESS_REMOTE_ATOMIC;
 
 struct Mr {
 	bool live = false, err = false;
@@ -52,7 +52,7 @@ static unsigned int check(uint32_t key, uint32_t pd, uint32_t qpn, bool kernel, 
 	}
 	if (m.type == FRNIC_MR_TYPE_MW1 || m.type == FRNIC_MR_TYPE_MW2) {
 		const Mr &p = mr[(m.parent >> 8) % N];
-		uint64_t start = m.access >> FRNIC_ACCESS_ZERO_BASED_BIT & 1 ? 0 : m.iova;
+		uint64_t start = m.access & FRNIC_ACCESS_ZERO_BASED ? 0 : m.iova;
 
 		if (!(access & REMOTE))
 			return FRNIC_VENDOR_ERR_LKEY_ACCESS;
@@ -286,7 +286,7 @@ static void window(unsigned int i, unsigned int of, unsigned int type)
 	m.key = i << 8 | (uint32_t)(rnd() & 255);
 	m.pd = 1;
 	m.type = type;
-	m.access = REMOTE | (chance(50) ? 1u << FRNIC_ACCESS_ZERO_BASED_BIT : 0);
+	m.access = REMOTE | (chance(50) ? FRNIC_ACCESS_ZERO_BASED : 0);
 	m.state = FRNIC_MR_STATE_VALID;
 	m.iova = p.iova + p.length / 4;
 	m.length = p.length / 2;
@@ -299,13 +299,13 @@ static void random_request()
 	unsigned int i = rnd_below(N);
 	const Mr &m = mr[i];
 	bool is_window = m.type == FRNIC_MR_TYPE_MW1 || m.type == FRNIC_MR_TYPE_MW2;
-	uint64_t start = is_window && (m.access >> FRNIC_ACCESS_ZERO_BASED_BIT & 1) ? 0 : m.iova;
+	uint64_t start = is_window && (m.access & FRNIC_ACCESS_ZERO_BASED) ? 0 : m.iova;
 	uint64_t va = start + (m.length ? rnd() % m.length : 0), left = m.length - (va - start);
 	uint32_t len = chance(5) ? 0 : 1 + rnd_below(4096);
 	unsigned int access = chance(50) ? m.access & (unsigned int)rnd() & 0xf : chance(50) ? 0 : (unsigned int)rnd() & 0xf;
 
 	if (is_window && chance(90))
-		access = 1u << FRNIC_ACCESS_REMOTE_READ_BIT;
+		access = FRNIC_ACCESS_REMOTE_READ;
 	if (len > left && chance(80))
 		len = (uint32_t)left;
 	switch (rnd_below(20)) {
