@@ -121,7 +121,7 @@ traffic "rping after netdev down and up"
 
 # 5. MTU.
 active_mtu() { in_a ibv_devinfo -d "$D1" | sed -n 's/.*active_mtu:[[:space:]]*\([0-9]*\).*/\1/p'; }
-for pair in 9000:4096 4200:4096 2200:2048 1500:1024 600:512 1500:1024; do
+for pair in 9000:4096 4200:4096 2200:2048 1500:1024 700:512 1500:1024; do
 	ip -n a link set "$N1" mtu ${pair%:*}; [ "$(active_mtu)" = ${pair#*:} ]; verdict "MTU ${pair%:*}: active_mtu ${pair#*:}" $?
 done
 max=$(ip -n a -d link show "$N1" | sed -n 's/.*maxmtu \([0-9]*\).*/\1/p')
