@@ -388,10 +388,14 @@ module frnic_eth_rx #(
     assign wr_data_valid[0] = state_reg == S_DATA && f_valid;
     assign wr_data[511:0] = f_data;
 
-    reg nobuf_reg = 1'b0;
+    // Frames without a buffer or without room that are not counted yet
+    reg [3:0] owe_reg = 4'd0;
+    reg was_bad_reg = 1'b0;
+    wire lost_good = lost && !was_bad_reg;
 
     always @(posedge clk) begin
-        nobuf_reg <= no_buf || lost;
+        was_bad_reg <= bad4_reg;
+        owe_reg <= owe_reg + {3'd0, no_buf} + {3'd0, lost_good} - {3'd0, owe_reg != 4'd0};
         restart_reg <= no_buf && usable;
         case (state_reg)
             S_IDLE: begin
@@ -431,7 +435,7 @@ module frnic_eth_rx #(
         end
         if (rst) begin
             state_reg <= S_IDLE;
-            nobuf_reg <= 1'b0;
+            owe_reg <= 4'd0;
         end
     end
 
@@ -508,8 +512,9 @@ module frnic_eth_rx #(
     assign ci = ci_reg;
     assign cnt_rx = rx_reg;
     assign cnt_rx_bytes = rx_bytes_reg;
-    assign cnt_nobuf = nobuf_reg;
-    assign idle = state_reg == S_IDLE && !p_valid && !cqe_busy && cqe_out_reg == 7'd0 && desc_idle;
+    assign cnt_nobuf = owe_reg != 4'd0;
+    // A frame that is thrown away touches no host memory.
+    assign idle = (state_reg == S_IDLE || state_reg == S_DROP) && !p_valid && !cqe_busy && cqe_out_reg == 7'd0 && desc_idle;
 
     always @(posedge clk) begin
         if (st_pop) begin
