@@ -193,7 +193,7 @@ offset() { sed -n "s/^#define FRNIC_REG_$1[[:space:]]*\(0x[0-9a-f]*\).*/\1/p" "$
 dumped() { et -d "$N1" raw on | od -An -v -tx4 -w8 | awk -v o="$(printf %08x "$(offset "$1")")" '$1 == o {print "0x" $2}'; }
 [ "$(dumped ETH_MAXFRAME)" = "$(printf 0x%08x $((9000 + 14 + 8)))" ]; verdict "R6.3 ethtool -d: longest frame" $?
 free=$(dumped FREE_QP)
-ip netns exec a ib_write_bw -d "$D1" -F > /tmp/load.a 2>&1 & PA=$!
+ip netns exec a ibv_rc_pingpong -d "$D1" -g 0 > /tmp/load.a 2>&1 & PA=$!
 one_less() { [ $(($(dumped FREE_QP))) = $((free - 1)) ]; }
 wait_for 30 one_less; verdict "R6.3 ethtool -d: a QP less" $?
 kill $PA; wait $PA 2> /dev/null
