@@ -104,6 +104,7 @@ int main(int argc, char **argv)
 	tb_init(argc, argv);
 	dut = new Vtop;
 	dut->rst = 1;
+	dut->s_axis_tvalid = dut->upd_valid = dut->qp_rd_done = dut->st_rd_done = 0;
 	for (unsigned int i = 0; i < 3; i++)
 		tick();
 	dut->rst = 0;
