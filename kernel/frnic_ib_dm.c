@@ -94,15 +94,22 @@ static int frnic_dm_pages(struct frnic_dm *dm, u64 length, u32 log_align)
 	return 0;
 }
 
-/* Nobody sees what another one left there. */
+/*
+ * Nobody sees what another one left there. Not memset_io(): it may write bytes
+ * (on x86 in 6.1), and the device takes whole words only.
+ */
 static int frnic_dm_zero(struct frnic_dm *dm)
 {
 	size_t len = (size_t)dm->num_pages << PAGE_SHIFT;
 	void __iomem *p = ioremap_wc(frnic_dm_phys(dm), len);
+	size_t off;
 
 	if (!p)
 		return -ENOMEM;
-	memset_io(p, 0, len);
+	for (off = 0; off < len; off += sizeof(u32))
+		__raw_writel(0, p + off);
+	/* Out of the write-combining buffers before a process reads. */
+	wmb();
 	iounmap(p);
 	return 0;
 }
