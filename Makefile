@@ -90,7 +90,7 @@ formal: deps ## their proofs
 syn: deps ## their size after Yosys for UltraScale+
 	@$(MAKE) -C hw syn
 
-static: modules ## checkpatch, sparse, W=1 and coccicheck (package coccinelle) over the kernel module
+static: modules ## checkpatch, sparse and W=1 over the kernel module
 	@kernel/check.sh
 
 clean: ## remove what was built, keep what was downloaded
