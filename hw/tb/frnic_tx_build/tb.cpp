@@ -110,6 +110,20 @@ static Packet make(std::vector<Beat> &pay, bool little)
 		pay.insert(pay.end(), v.begin(), v.end());
 	}
 	size_t n = roce_finish(buf, p);
+	if (!path.ipv6 && chance(20)) {
+		/* An address whose header sum carries a second time when it is folded. */
+		uint8_t *ip = buf + (path.vlan ? 18 : 14);
+		uint32_t sum = 0;
+
+		for (unsigned int i = 0; i < 18; i += 2)
+			sum += i == 10 ? 0 : (uint32_t)(ip[i] << 8 | ip[i + 1]);
+		sum = ~sum & 0xffff;
+		ip[18] = (uint8_t)(sum >> 8);
+		ip[19] = (uint8_t)sum;
+		set(k.desc, 224 + 8 * 14, 8, ip[18]);
+		set(k.desc, 224 + 8 * 15, 8, ip[19]);
+		n = roce_finish(buf, p);
+	}
 	k.frame = Frame(buf, buf + n);
 	return k;
 }
