@@ -10,7 +10,7 @@ help: ## this list
 	@echo "frnic: an open RDMA NIC, from Verilog to verbs"
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
-run: build ## build everything, boot two guests, show ibv_devinfo, ping, ib_write_lat, ib_write_bw
+run: build ## build everything, boot two guests, show rdma link, ibv_devinfo, ping, ib_write_lat, ib_write_bw
 	@tests/run --only demo
 
 test: build ## all tests that fit into half an hour; last line "N passed, N failed"
@@ -93,7 +93,7 @@ syn: deps ## their size after Yosys for UltraScale+
 static: modules ## checkpatch, sparse and W=1 over the kernel module
 	@kernel/check.sh
 
-clean: ## remove what was built, keep what was downloaded
+clean: ## remove what is quick to build, and the logs; rm -rf build for all
 	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/rtl build/vm build/log build/test
 
 .PHONY: test-connections test-soak help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model bench-rtl test-users test-runner rtl test-hw test-rtl formal syn static clean

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Builds rdma-core 56.1 (Debian 13's source) with providers/frnic in it: build/rdma-core/build/lib/libfrnic-rdmav34.so and the libraries that it
-# needs; with --all also pyverbs, the tools and the other providers, ten times as much work.
+# Builds rdma-core 56.1 (Debian 13's source) with providers/frnic in it: build/rdma-core/build/lib/libfrnic-rdmav34.so and the libraries that it and
+# its tests need; with --all also pyverbs, the tools and the other providers, ten times as much work.
 # There is no supported build outside the tree: the folder is copied in, with one line in CMakeLists.txt and the ABI header. Incremental.
 set -e
-what="lib/libfrnic-rdmav34.so lib/librdmacm.so" text="rdma-core: build"
+what="lib/libfrnic-rdmav34.so lib/librdmacm.so ccan/libccan.a" text="rdma-core: build"
 case $1 in
 --all) what=all text="rdma-core: build of everything (several minutes)" ;;
 ?*) echo "usage: $0 [--all]" >&2; exit 2 ;;
