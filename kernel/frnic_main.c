@@ -118,6 +118,8 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	struct frnic_caps *c = &fdev->caps;
 	struct device *dev = &fdev->pdev->dev;
 	resource_size_t db_len = pci_resource_len(fdev->pdev, FRNIC_BAR_DB);
+	const u32 wqe_payload = FRNIC_WQE_MAX_UNITS * FRNIC_WQE_UNIT -
+				FRNIC_UD_PAYLOAD_OFF;
 	__le64 mac;
 	u32 val;
 
@@ -147,9 +149,12 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	c->max_rq_entries = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_RQ),
 				  BIT(23));
 	val = frnic_rd32(fdev, FRNIC_REG_CAP_SGE);
-	c->max_send_sge = FIELD_GET(FRNIC_REG_CAP_SGE_SEND, val);
+	/* No more than a WQE holds, whatever the device says: WQEs are built in buffers of that size. */
+	c->max_send_sge = min_t(u32, FIELD_GET(FRNIC_REG_CAP_SGE_SEND, val),
+				wqe_payload / sizeof(struct frnic_sge));
 	c->max_recv_sge = FIELD_GET(FRNIC_REG_CAP_SGE_RECV, val);
-	c->max_inline = frnic_rd32(fdev, FRNIC_REG_CAP_INLINE);
+	c->max_inline = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_INLINE),
+			      wqe_payload);
 	val = frnic_rd32(fdev, FRNIC_REG_CAP_RD);
 	c->max_ird = FIELD_GET(FRNIC_REG_CAP_RD_IRD, val);
 	c->max_ord = FIELD_GET(FRNIC_REG_CAP_RD_ORD, val);

@@ -48,6 +48,11 @@ static void complete(struct frnic_backend *be, struct qp *qp, const struct req_w
 	if (status || (w->flags & FRNIC_WQE_FLAG_SIGNALED) || (qp->flags & QP_FLAG_SIGNAL_ALL))
 		send_cqe(be, qp, w->op, w->index, w->length, status, vendor_err);
 	qp->sq_ci = idx_add(w->index, w->units);
+	/* Indices come round after 2^24 units: what was read for this one must not serve the next. */
+	if (qp->req.tx.index == w->index)
+		qp->req.tx.valid = false;
+	if (qp->req.rx.index == w->index)
+		qp->req.rx.valid = false;
 }
 
 /* The oldest WQE fails, and with it the queue. */

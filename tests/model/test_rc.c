@@ -1168,6 +1168,54 @@ static void sixteen_sges(void)
 	pair_free(p);
 }
 
+/* A READ whose WQE index comes round after 2^24 units is scattered by its own list, not by that of the READ that had the index before. */
+static void index_comes_round(void)
+{
+	struct qp_options o = { .log_sq = 12, .log_rq = 6, .log_rq_stride = 6 };
+	struct pair *p = pair_new(FRNIC_QP_TYPE_RC, NULL, &o);
+	struct test_qp *q = p->qp[0];
+	struct frnic_sge to[2] = { sge_of(p->mr[0], 0, 64), sge_of(p->mr[0], 4096, 64) }, from = sge_of(p->mr[0], 8192, 64);
+	struct frnic_cqe c;
+	uint32_t first = 0;
+
+	memset(mem_of(p->mr[1], 0), 0xaa, 64);
+	memset(mem_of(p->mr[1], 64), 0xbb, 64);
+	for (unsigned int i = 0; i < 2; i++) {
+		uint32_t index = post_rdma(q, FRNIC_WQE_OP_READ, 0, &to[i], 1, p->mr[1]->addr + 64 * i, p->mr[1]->key, 0);
+
+		if (i)
+			CHECK_EQ(index & 0xffffff, first & 0xffffff);
+		first = index;
+		post_rdma(q, FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &from, 1, p->mr[1]->addr + 8192, p->mr[1]->key, 0);
+		CHECK(want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_WRITE));
+		if (i)
+			break;
+		CHECK_EQ(*mem_of(p->mr[0], 0), 0xaa);
+		memset(mem_of(p->mr[0], 0), 0x11, 64);
+		for (uint32_t left; (left = (first - q->sq_pi) & 0xffffff) != 0;) { /* NOPs up to the same index, in batches */
+			for (unsigned int n = 0; left && n < 800; n++) {
+				unsigned int units = left >= FRNIC_WQE_MAX_UNITS ? FRNIC_WQE_MAX_UNITS : 1;
+				_Alignas(16) uint8_t nop[FRNIC_WQE_MAX_UNITS * FRNIC_WQE_UNIT] = { 0 };
+				struct frnic_wqe_ctrl *k = (void *)nop;
+
+				left -= units;
+				k->w0 = FRNIC_SET(FRNIC_WQE_CTRL_W0_OPCODE, FRNIC_WQE_OP_NOP);
+				if (n == 799 || !left)
+					k->w1 = FRNIC_SET(FRNIC_WQE_CTRL_W1_FLAGS, FRNIC_WQE_FLAG_SIGNALED);
+				sq_put(q, nop, units);
+			}
+			sq_ring(q);
+			if (!cq_wait(p->scq[0], &c, SEC) || cqe_status(&c)) {
+				CHECK(0);
+				break;
+			}
+		}
+	}
+	CHECK_EQ(*mem_of(p->mr[0], 0), 0x11);
+	CHECK_EQ(*mem_of(p->mr[0], 4096), 0xbb);
+	pair_free(p);
+}
+
 int main(void)
 {
 	test_run("R5.2 R5.3 R4.5 RC, all operations and sizes, MTU 256", rc_256);
@@ -1204,5 +1252,6 @@ int main(void)
 	test_run("R2.2 SQD of an idle QP", sqd_idle);
 	test_run("R2.6 R7.3 packets to a destroyed QP", stale_qpn);
 	test_run("R5.2 sixteen SGEs at both ends", sixteen_sges);
+	test_run("R3.1 WQE index comes round", index_comes_round);
 	return test_summary();
 }
