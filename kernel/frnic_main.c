@@ -149,7 +149,10 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	c->max_rq_entries = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_RQ),
 				  BIT(23));
 	val = frnic_rd32(fdev, FRNIC_REG_CAP_SGE);
-	/* No more than a WQE holds, whatever the device says: WQEs are built in buffers of that size. */
+	/*
+	 * No more than a WQE holds, whatever the device says: WQEs are built in
+	 * buffers of that size.
+	 */
 	c->max_send_sge = min_t(u32, FIELD_GET(FRNIC_REG_CAP_SGE_SEND, val),
 				wqe_payload / sizeof(struct frnic_sge));
 	c->max_recv_sge = FIELD_GET(FRNIC_REG_CAP_SGE_RECV, val);
