@@ -205,7 +205,7 @@ int frnic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 	struct frnic_cmd_cq req = {
 		.ctrl = frnic_cmd_ctrl(FRNIC_CMD_OP_MODIFY_CQ),
 		.cqn = cpu_to_le32(cq->obj.num),
-		.flags = BIT(0),
+		.flags = FRNIC_CQ_FLAG_NOTIFY,
 		.mod_count = cpu_to_le16(count),
 		.mod_ns = cpu_to_le32(period * NSEC_PER_USEC),
 	};
@@ -234,7 +234,7 @@ int frnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	struct frnic_cmd_cq req = {
 		.ctrl = frnic_cmd_ctrl(FRNIC_CMD_OP_MODIFY_CQ),
 		.cqn = cpu_to_le32(cq->obj.num),
-		.flags = BIT(1),
+		.flags = FRNIC_CQ_FLAG_RESIZE,
 	};
 	u32 live0;
 

@@ -226,7 +226,7 @@ static int frnic_resize_srq(struct frnic_srq *srq, u32 max_wr,
 	struct frnic_cmd_srq req = {
 		.ctrl = frnic_cmd_ctrl(FRNIC_CMD_OP_MODIFY_SRQ),
 		.srqn = cpu_to_le32(srq->obj.num),
-		.flags = BIT(0),
+		.flags = FRNIC_SRQ_FLAG_RESIZE,
 	};
 
 	/* Kernel users do not resize. */

@@ -446,6 +446,13 @@
 #define FRNIC_ACCESS_MW_BIND			0x10u
 #define FRNIC_ACCESS_ZERO_BASED			0x20u
 
+/* What MODIFY_CQ changes (struct cmd_cq.flags). */
+#define FRNIC_CQ_FLAG_NOTIFY			0x1u
+#define FRNIC_CQ_FLAG_RESIZE			0x2u
+
+/* What MODIFY_SRQ changes (struct cmd_srq.flags); the limit if none is set. */
+#define FRNIC_SRQ_FLAG_RESIZE			0x1u
+
 /* Kinds of MR context. */
 #define FRNIC_MR_TYPE_MR			0x00
 #define FRNIC_MR_TYPE_FRMR			0x01

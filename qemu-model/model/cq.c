@@ -157,9 +157,6 @@ void cq_free(struct frnic_backend *be, struct cq *cq)
 }
 
 /* ---- Commands ---- */
-#define MODIFY_NOTIFY 1u
-#define MODIFY_RESIZE 2u
-
 static uint8_t ring_params_check(struct frnic_backend *be, const struct frnic_cmd_cq *req)
 {
 	uint8_t status;
@@ -275,13 +272,13 @@ static uint8_t modify_check(struct frnic_backend *be, const void *p)
 	if (status != FRNIC_STATUS_SUCCESS)
 		return status;
 	cq = cq_find(be, req->cqn);
-	if (req->flags & ~(MODIFY_NOTIFY | MODIFY_RESIZE))
+	if (req->flags & ~(FRNIC_CQ_FLAG_NOTIFY | FRNIC_CQ_FLAG_RESIZE))
 		return REFUSE(be, BAD_RESERVED, struct frnic_cmd_cq, flags);
 	if (cq->state != FRNIC_CQ_STATE_OK)
 		return REFUSE(be, BAD_STATE, struct frnic_cmd_cq, cqn);
-	if ((req->flags & MODIFY_NOTIFY) && FRNIC_GET(FRNIC_CMD_CQ_EQN_NOTIFY, req->eqn) > FRNIC_CQ_NOTIFY_ARMED)
+	if ((req->flags & FRNIC_CQ_FLAG_NOTIFY) && FRNIC_GET(FRNIC_CMD_CQ_EQN_NOTIFY, req->eqn) > FRNIC_CQ_NOTIFY_ARMED)
 		return REFUSE(be, BAD_TYPE, struct frnic_cmd_cq, eqn);
-	if (req->flags & MODIFY_RESIZE)
+	if (req->flags & FRNIC_CQ_FLAG_RESIZE)
 		return ring_params_check(be, req);
 	return FRNIC_STATUS_SUCCESS;
 }
@@ -292,7 +289,7 @@ static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp
 	struct cq *cq = cq_find(be, req->cqn);
 	uint32_t held;
 
-	if (req->flags & MODIFY_RESIZE) {
+	if (req->flags & FRNIC_CQ_FLAG_RESIZE) {
 		if (cq_read_ci(be, cq))
 			return REFUSE(be, DMA_ERROR, struct frnic_cmd_cq, dbrec);
 		held = idx_sub(cq->pi, cq->ci);
@@ -306,7 +303,7 @@ static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp
 		cq->dbrec = req->dbrec;
 		ring_init(&cq->ring, req->base, req->levels, req->page_shift, req->log_size, 5);
 	}
-	if (req->flags & MODIFY_NOTIFY) {
+	if (req->flags & FRNIC_CQ_FLAG_NOTIFY) {
 		cq_set_notify(cq, req);
 		/* What was held back by the old moderation is not held back by the new one. */
 		if (cq->unreported)

@@ -114,8 +114,6 @@ enum rqe_result rqe_fetch(struct frnic_backend *be, struct qp *qp, struct rqe_lo
 }
 
 /* ---- Commands ---- */
-#define MODIFY_RESIZE 1u
-
 static uint8_t ring_params_check(struct frnic_backend *be, const struct frnic_cmd_srq *req)
 {
 	uint8_t status;
@@ -193,9 +191,9 @@ static uint8_t modify_check(struct frnic_backend *be, const void *p)
 
 	if (status != FRNIC_STATUS_SUCCESS)
 		return status;
-	if (req->flags & ~MODIFY_RESIZE)
+	if (req->flags & ~FRNIC_SRQ_FLAG_RESIZE)
 		return REFUSE(be, BAD_RESERVED, struct frnic_cmd_srq, flags);
-	if (req->flags & MODIFY_RESIZE)
+	if (req->flags & FRNIC_SRQ_FLAG_RESIZE)
 		return srq_find(be, req->srqn)->error ? REFUSE(be, BAD_STATE, struct frnic_cmd_srq, srqn) : ring_params_check(be, req);
 	if (req->limit > ring_size(&srq_find(be, req->srqn)->ring))
 		return REFUSE(be, BAD_SIZE, struct frnic_cmd_srq, limit);
@@ -208,7 +206,7 @@ static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp
 	struct srq *srq = srq_find(be, req->srqn);
 
 	(void)resp;
-	if (req->flags & MODIFY_RESIZE) {
+	if (req->flags & FRNIC_SRQ_FLAG_RESIZE) {
 		/* The old record says how much there is; a late doorbell must not be found behind a smaller ring. */
 		if (read_rq_pi(be, srq->dbrec, srq->ci, ring_size(&srq->ring), &srq->pi))
 			return REFUSE(be, DMA_ERROR, struct frnic_cmd_srq, dbrec);
