@@ -9,7 +9,6 @@ measure() { # LIST TOOL DEV ADDRESS ARGUMENTS COLUMN: appends the client's figur
 	# A round whose TSC calibration failed has no figure (steps.sh, figures).
 	[ "$NODE" = server ] || declare -g $list+="$(rows /tmp/bench.log | awk -v c=$5 '$c ~ /^[0-9.]+$/ && $c > 0 {print " " $c}')"
 }
-median() { tr ' ' '\n' | grep . | sort -g | awk '{v[NR] = $1} END {if (NR >= 3) print v[int((NR + 1) / 2)]; else print 0}'; }
 
 for i in 1 2 3 4 5; do
 	measure flat ib_write_lat rdma0 192.168.137.1 '-s 2 -n 2000' 5

@@ -3,7 +3,6 @@
 # R1.10: connection set-ups with frnic (rdma0) and with Soft-RoCE (rxe0), one after the other in the same two guests: cmtime's table, three rounds,
 # medians; and create, INIT, RTR, RTS through verbs. Under emulation the guest's own code is most of it; the hardware's share alone is tests/model's.
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
 N=200
 
 # measure LIST ADDRESS: us for a connection, all its steps, on the client; appended to the variable LIST.
@@ -13,7 +12,6 @@ measure() {
 }
 # The steps that a connection is made of, in us each: "create qp : TOTAL_MS MAX_MS MIN_US".
 connect_us() { awk -v n=$N '/^(create qp|connect|disconnect|destroy)/ {sub(/^[^:]*:/, ""); sum += $1} END {printf "%.1f", sum * 1000 / n}' /tmp/cmtime.log; }
-median() { tr ' ' '\n' | grep . | sort -g | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
 
 for i in 1 2 3; do
 	measure ours 192.168.137.1

@@ -3,10 +3,7 @@
 # R4.1 to R4.5: connections by rdma_cm, one and many, each with data that is compared; each set-up that must fail, the event it ends in, what
 # it leaves behind (nothing), and that it succeeds when tried again. Needs --wire and few QPs (backend-opts=num-qps=...).
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
 
-state() { resources; "$B/hostile" free; }
-settled() { [ "$(state)" = "$START" ]; }
 back() { # NAME: all that was taken has come back
 	wait_for 20 settled; verdict "R2.7 resources after $1" $?
 	settled || { echo "    $START"; echo "    $(state)"; rdma resource show qp; rdma resource show cm_id; }
@@ -15,7 +12,6 @@ back() { # NAME: all that was taken has come back
 # conn NAME SECONDS PORT SERVER_OPTIONS CLIENT_OPTIONS
 conn() { step "$1" "$2" "cm:$3" "$B/conn server -l $2 $4 $3" "$B/conn client -l $2 $5 $S $3"; }
 again() { conn "R4.3 R4.5 again, after $1" 60 "$2" "" ""; back "$1"; }
-counter() { cat /sys/class/infiniband/$DEV/ports/1/hw_counters/"$1"; }
 
 # many SECONDS ITEM...: at the same time, an item each: "NAME|PORT|SERVER_OPTIONS|CLIENT_OPTIONS". A server with "-c 0" is to hear of no request
 # until the clients have ended.

@@ -2,7 +2,6 @@
 # Sourced by driver*.sh: one guest with two more cards on one wire (tests/run gives them as frnic1 and frnic2), each card's netdev in a network
 # namespace of its own, a and b, so that traffic between them takes the wire. Finding, placing, waiting for and loading them is here; no test.
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
 MAC1=52:54:00:12:01:01 MAC2=52:54:00:12:01:02 IP1=10.1.0.1 IP2=10.1.0.2
 
 in_a() { ip netns exec a "$@"; }

@@ -3,10 +3,7 @@
 # R7.3, R5.3: the data check over wires that lose, repeat, reorder and corrupt packets both ways: all data right, and the counters show that the
 # faults were met. Needs --wire.
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
 
-counter() { cat /sys/class/infiniband/$DEV/ports/1/hw_counters/"$1"; }
-whole() { grep -Eq '^[1-9][0-9]* passed, 0 failed$' "$1"; }
 hits() { wire count | grep -Eq '/[1-9][0-9]* '; }
 
 # faulty NAME RULES COUNTER...: these counters must rise, summed over both ends.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # R1.2, R1.3, R3.2 and "hostile user, hostile network": 100,000 bad commands, doorbells, WQEs and frames. Both ends live on and still move data.
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
 N=${HOSTILE_N:-100000} SEED=${HOSTILE_SEED:-20240607}
 export PEER PEER_MAC
 ping_peer() { ping -c 1 -W 1 "$PEER" > /dev/null; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # R5.1 to R5.5 with an independent implementation (Soft-RoCE) at one end; run once for each way round.
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
 
 for tool in ib_write_lat ib_send_lat ib_read_lat; do
 	step "R5.5 $tool -R" 60 cm:18515 "$tool -d $DEV -F -R -n 200" "$tool -d $DEV -F -R -n 200 $S"

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # R2.6, R2.7: applications killed under traffic, module unloaded and loaded again; free counts in driver and hardware come back each time.
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
-
-state() { resources; "$B/hostile" free; }
 
 reload() {
 	rmmod frnic || return 1
@@ -13,7 +10,6 @@ reload() {
 }
 
 ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
-settled() { [ "$(state)" = "$START" ]; }
 
 FRESH=$(state)
 # QP 1 takes its packet buffer at its first traffic and keeps it (R1.4): the start is after that.

@@ -4,17 +4,15 @@
 . "$(dirname "$0")/steps.sh"
 
 # The tools compare no data; what is checked: both ends exit 0, the client's table has a row for each size and only figures above zero.
-check_lat() { [ "$NODE" = server ] || figures "$1" 5 $WANT; }
-# The rate of messages: five messages of two bytes are 0.00 MiB/s to perftest.
-check_bw() { [ "$NODE" = server ] || figures "$1" 5 $WANT; }
+# Column 5 is the typical latency, or the rate of messages: five messages of two bytes are 0.00 MiB/s to perftest.
+check() { [ "$NODE" = server ] || figures "$1" 5 $WANT; }
 
 perf() { # TOOL ARGUMENTS ROWS
-	local ready=tcp:18515 check=check_bw
+	local ready=tcp:18515
 	case " $2 " in *" -R "*) ready=cm:18515;; esac
-	case $1 in *lat) check=check_lat;; esac
 	WANT=$3
 	# By lines, or what goes to stderr lands in the middle of a row.
-	step "R5.5 $1 $2" 120 $ready "stdbuf -oL $1 -d $DEV -F $2" "stdbuf -oL $1 -d $DEV -F $2 $S" $check
+	step "R5.5 $1 $2" 120 $ready "stdbuf -oL $1 -d $DEV -F $2" "stdbuf -oL $1 -d $DEV -F $2 $S" check
 }
 
 for op in write send read; do

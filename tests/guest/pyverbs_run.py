@@ -121,13 +121,12 @@ def run_process(tests, limit):
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-    end = time.monotonic() + 20
-    while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended or time.monotonic() > end:
-            break
-        time.sleep(0.05)
-    if not ended:
+    pidfd = os.pidfd_open(pid)
+    ended = select.select([pidfd], [], [], 20)[0]
+    os.close(pidfd)
+    if ended:
+        status = os.waitpid(pid, 0)[1]
+    else:
         why += '; cannot be killed'
     if running:
         done[running] = 'FAIL', why or f'its process ended (wait status {status})'

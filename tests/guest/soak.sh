@@ -3,12 +3,9 @@
 # R2.6, R2.7, R7.2: programs of all kinds killed at seeded random moments, some while they still connect; the driver unloaded and loaded after each
 # tenth. Nothing leaks, nothing hangs, no kernel warning (tests/vm/run looks for those). ROUNDS (200) and SEED (1) come by --env.
 . "$(dirname "$0")/steps.sh"
-B=$(dirname "$0")/../../build/tests
 ROUNDS=${ROUNDS:-200} SEED=${SEED:-1}
 RANDOM=$SEED # the same numbers in both guests, as long as both draw the same ones
 
-state() { resources; "$B/hostile" free; }
-settled() { [ "$(state)" = "$START" ]; }
 ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
 reload() { rmmod frnic && [ ! -e /sys/class/infiniband/$DEV ] && frnic_load; }
 

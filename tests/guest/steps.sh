@@ -4,6 +4,7 @@
 
 . "$FRNIC_LIB"
 PASSED=0 FAILED=0 PAIRS=0
+B=$TOP/build/tests # our programs
 OUT=/tmp/steps; mkdir -p $OUT
 
 verdict() { # NAME RC [LOG]
@@ -58,6 +59,15 @@ pair() {
 
 # Free objects as the driver counts them: "qp 2 cq 3 mr 1 pd 2 ...".
 resources() { rdma resource show "$DEV" | tr -s ' ' | sed 's/^[0-9]*: [^ ]*: //'; }
+
+# state: those and the hardware's free counts; settled: they are as in START.
+state() { resources; "$B/hostile" free; }
+settled() { [ "$(state)" = "$START" ]; }
+
+counter() { cat /sys/class/infiniband/$DEV/ports/1/hw_counters/"$1"; } # NAME
+whole() { grep -Eq '^[1-9][0-9]* passed, 0 failed$' "$1"; } # LOG of a program that counts its checks
+# Of the figures on standard input; 0 if there are fewer than three.
+median() { tr ' ' '\n' | grep . | sort -g | awk '{v[NR] = $1} END {if (NR >= 3) print v[int((NR + 1) / 2)]; else print 0}'; }
 
 # perftest's tables. rows LOG: the lines with figures; figures LOG COLUMN ROWS: there are so many, each with a figure above zero in COLUMN.
 # For each line perftest measures the TSC's rate anew. When this emulated CPU is interrupted just then, it says "Correlation coefficient r^2: ... < 0.9"
