@@ -34,6 +34,8 @@ module frnic_control #(
     // Read clients of the QP and MR contexts; sweeps outside; streams watched for stalls
     parameter QP_READERS = 1,
     parameter MR_READERS = 1,
+    // Clients of the QPs' live words
+    parameter LW_CLIENTS = 1,
     parameter SWEEPS = 1,
     parameter STREAMS = 4,
     // Cycles of 1 ms
@@ -171,6 +173,28 @@ module frnic_control #(
     output wire                          mr_rd_live,
     output wire                          mr_rd_err,
     output wire [383:0]                  mr_rd_data,
+    // The transport's operations on live words, changes of state, accepted SQ doorbells (3.4.1)
+    input  wire [LW_CLIENTS-1:0]         lw_valid,
+    input  wire [LW_CLIENTS*24-1:0]      lw_qpn,
+    input  wire [LW_CLIENTS*2-1:0]       lw_op,
+    input  wire [LW_CLIENTS*8-1:0]       lw_mask,
+    input  wire [LW_CLIENTS*8-1:0]       lw_event,
+    input  wire [LW_CLIENTS*4-1:0]       lw_inc,
+    input  wire [LW_CLIENTS*512-1:0]     lw_data,
+    output wire [LW_CLIENTS-1:0]         lw_done,
+    output wire                          lw_err,
+    output wire [511:0]                  lw_rdata,
+    output wire                          chg_valid,
+    output wire [LOG_QPS-1:0]            chg_index,
+    output wire [2:0]                    chg_state,
+    output wire                          chg_resp,
+    output wire                          chg_req,
+    output wire                          chg_clear,
+    output wire                          sqdb_valid,
+    output wire [LOG_QPS-1:0]            sqdb_index,
+    // A region's context is written: a pulse (to frnic_xlate)
+    output wire                          mr_inv_valid,
+    output wire [LOG_MRS-1:0]            mr_inv_index,
     // SQ and RQ doorbells; CQs in error
     input  wire                          sq_valid,
     output wire                          sq_ready,
@@ -212,7 +236,7 @@ module frnic_control #(
     );
 
     assign quiet = !resetting && cmdq_idle && qm_state == `FRNIC_QM_STATE_IDLE && !sl_valid && !ev_valid && !dev_ev_valid && !qp_ev_valid && !srq_ev_valid &&
-        !ring_valid && !sq_valid && !rq_valid && !cqerr_valid && !s_axil_awvalid && !s_axil_wvalid && !s_axil_bvalid && !s_axil_arvalid &&
+        !ring_valid && !sq_valid && !rq_valid && !cqerr_valid && lw_valid == {LW_CLIENTS{1'b0}} && !s_axil_awvalid && !s_axil_wvalid && !s_axil_bvalid && !s_axil_arvalid &&
         !s_axil_rvalid;
 
     // ---- Registers, counters, stalls ----
@@ -414,7 +438,7 @@ module frnic_control #(
     wire [7:0] qp_ev_subtype;
     wire [23:0] qp_ev_qpn;
 
-    frnic_qp_live #(.LOG_QPS(LOG_QPS), .LOG_BUFS(LOG_BUFS), .READ_LATENCY(3), .STYLE("ultra")) qp_live (
+    frnic_qp_live #(.LOG_QPS(LOG_QPS), .LOG_BUFS(LOG_BUFS), .CLIENTS(LW_CLIENTS), .READ_LATENCY(3), .STYLE("ultra")) qp_live (
         .clk(clk), .rst(rst),
         .slot_valid(to[SL_LIVE]), .slot_ready(ready[SL_LIVE]), .slot_op(sl_op), .slot_index(sl_index[LOG_QPS-1:0]), .slot_conn(sl_wdata),
         .slot_aux(sl_aux), .slot_done(done[SL_LIVE]), .slot_err(live_err), .slot_rdata(live_rdata),
@@ -424,7 +448,10 @@ module frnic_control #(
         .db_index(db_index), .db_uar(db_uar), .db_bad(db_bad), .db_denied(db_denied),
         .cqerr_valid(cqerr_valid), .cqerr_ready(cqerr_ready), .cqerr_cqn(cqerr_cqn),
         .give_valid(live_give), .give_ready(give_ready[1]), .give_buf(live_give_buf),
-        .ev_valid(qp_ev_valid), .ev_ready(qp_ev_ready), .ev_subtype(qp_ev_subtype), .ev_qpn(qp_ev_qpn), .sweep(sweep)
+        .ev_valid(qp_ev_valid), .ev_ready(qp_ev_ready), .ev_subtype(qp_ev_subtype), .ev_qpn(qp_ev_qpn), .sweep(sweep),
+        .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_data(lw_data),
+        .lw_done(lw_done), .lw_err(lw_err), .lw_rdata(lw_rdata), .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state),
+        .chg_resp(chg_resp), .chg_req(chg_req), .chg_clear(chg_clear), .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index)
     );
 
     // SRQs, MRs: five words of the image and one live word
@@ -450,6 +477,10 @@ module frnic_control #(
         .rd_err(mr_rd_err), .rd_data(mr_rd_data),
         .sweep(sweep), .sweep_done(own_done[4]), .flip(1'b0)
     );
+
+    // A write by the slot is done in the cycle in which it is taken.
+    assign mr_inv_valid = to[SL_MR] && ready[SL_MR] && sl_op != 2'd0;
+    assign mr_inv_index = sl_index[LOG_MRS-1:0];
 
     // Small tables
     wire gid_live, gid_err;

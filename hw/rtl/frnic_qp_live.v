@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Live words of the QPs (image bytes 0x80..0xb7 and one word of its own): state, queue indices, PSNs, the packet buffer held. Takes the QM's command
-// slot, the SQ and RQ doorbells, and CQs in error, one at a time. It is the one owner of these words until the transport pipelines take them over;
-// nothing is sent or received here.
+// slot, the SQ and RQ doorbells, CQs in error, and the transport's operations, one at a time. What the words mean to the transport is not known here.
+// Documentation/microarchitecture.md, 3.4.1.
 
 `resetall
 `timescale 1ns / 1ps
@@ -13,6 +13,8 @@ module frnic_qp_live #(
     parameter LOG_QPS = 12,
     // log2 of the packet buffers
     parameter LOG_BUFS = 9,
+    // Clients of the transport
+    parameter CLIENTS = 1,
     // Cycles of the memory, at least 2
     parameter READ_LATENCY = 3,
     // "auto", "block", "ultra" or "distributed"
@@ -67,6 +69,32 @@ module frnic_qp_live #(
     input  wire                ev_ready,
     output reg  [7:0]          ev_subtype,
     output reg  [23:0]         ev_qpn,
+    // Operations of the transport, client 0 in the low bits, held until lw_done; op: 0 change, 1 to ERR, 2 to SQE, 3 drained; mask: groups of fields;
+    // inc: tx_pkts, rx_pkts, retrans, drops. lw_rdata: the entry as it is then
+    input  wire [CLIENTS-1:0]  lw_valid,
+    /* verilator lint_off UNUSED */
+    input  wire [CLIENTS*24-1:0] lw_qpn,
+    /* verilator lint_on UNUSED */
+    input  wire [CLIENTS*2-1:0] lw_op,
+    input  wire [CLIENTS*8-1:0] lw_mask,
+    input  wire [CLIENTS*8-1:0] lw_event,
+    input  wire [CLIENTS*4-1:0] lw_inc,
+    /* verilator lint_off UNUSED */
+    input  wire [CLIENTS*512-1:0] lw_data,
+    /* verilator lint_on UNUSED */
+    output wire [CLIENTS-1:0]  lw_done,
+    output wire                lw_err,
+    output wire [511:0]        lw_rdata,
+    // Pulse: the QP's state was written, other than by the transport's own changes of fields: new state; responder, requester start; back to zero
+    output reg                 chg_valid,
+    output reg  [LOG_QPS-1:0]  chg_index,
+    output reg  [2:0]          chg_state,
+    output reg                 chg_resp,
+    output reg                 chg_req,
+    output reg                 chg_clear,
+    // Pulse: an SQ doorbell was accepted
+    output reg                 sqdb_valid,
+    output reg  [LOG_QPS-1:0]  sqdb_index,
     // Level: everything ends; the words are written when a QP is created
     input  wire                sweep
 );
@@ -74,7 +102,9 @@ module frnic_qp_live #(
 `include "frnic_hw.vh"
 
     localparam [2:0] ST_IDLE = 3'd0, ST_CONN = 3'd1, ST_READ = 3'd2, ST_WAIT = 3'd3, ST_EXEC = 3'd4, ST_WRITE = 3'd5, ST_OUT = 3'd6;
-    localparam [1:0] W_SLOT = 2'd0, W_SQ = 2'd1, W_RQ = 2'd2, W_SCAN = 2'd3;
+    localparam [2:0] W_SLOT = 3'd0, W_SQ = 3'd1, W_RQ = 3'd2, W_SCAN = 3'd3, W_LW = 3'd4;
+    localparam [1:0] LW_CHANGE = 2'd0, LW_ERR = 2'd1, LW_SQE = 2'd2;
+    localparam SEL_W = CLIENTS > 1 ? $clog2(CLIENTS) : 1;
     localparam [1:0] OP_READ = 2'd0, OP_CREATE = 2'd1, OP_CLEAR = 2'd2, OP_MODIFY = 2'd3;
 
     // Places of live words' fields in the 512 bits of an entry: image offset less 0x80.
@@ -95,10 +125,14 @@ module frnic_qp_live #(
     localparam VENDOR_ERR = `FRNIC_CMD_QP_LIVE9_VENDOR_ERR_LSB - 1024;
     localparam RD_OUT = `FRNIC_CMD_QP_LIVE9_RD_OUT_LSB - 1024;
     localparam RES_USED = `FRNIC_CMD_QP_LIVE9_RES_USED_LSB - 1024;
-    localparam BUF = 448;
+    localparam NAK_SENT = `FRNIC_CMD_QP_LIVE7_NAK_SENT_LSB - 1024;
+    localparam STATUS = `FRNIC_CMD_QP_LIVE9_STATUS_LSB - 1024;
+    localparam COUNTS = `FRNIC_CMD_QP_TX_PKTS_LSB - 1024; // four words: tx_pkts, rx_pkts, retrans, drops
+    // The block's own word
+    localparam BUF = 448, COMM_EST = 480;
 
     reg [2:0] st_reg = ST_IDLE;
-    reg [1:0] who_reg = W_SLOT;
+    reg [2:0] who_reg = W_SLOT;
     reg [2:0] wait_reg = 3'd0;
     reg [LOG_QPS-1:0] index_reg;
     reg [511:0] live_reg;
@@ -117,13 +151,29 @@ module frnic_qp_live #(
     reg [LOG_QPS-1:0] scan_index_reg = {LOG_QPS{1'b0}};
     reg scan_turn_reg = 1'b0;
 
+    // The client served, and what it asks
+    wire [SEL_W-1:0] lw_pick;
+    wire lw_any;
+    reg [SEL_W-1:0] lw_sel_reg = {SEL_W{1'b0}};
+    reg lw_turn_reg = 1'b0; // the last operation was a client's: doorbells come between
+    wire [23:0] lw_number = lw_qpn[lw_sel_reg*24 +: 24];
+    wire [1:0] lw_what = lw_op[lw_sel_reg*2 +: 2];
+    wire [7:0] lw_groups = lw_mask[lw_sel_reg*8 +: 8];
+    wire [7:0] lw_tell = lw_event[lw_sel_reg*8 +: 8];
+    wire [3:0] lw_count = lw_inc[lw_sel_reg*4 +: 4];
+    /* verilator lint_off UNUSED */
+    wire [511:0] lw = lw_data[lw_sel_reg*512 +: 512];
+    /* verilator lint_on UNUSED */
+
     wire [511:0] mem_data;
     wire [7:0] mem_err;
+    integer k;
     reg [511:0] next;
     reg next_write;
     reg next_bad;
     reg next_denied;
     reg next_give;
+    reg next_chg;
     reg [7:0] next_event; // 0: none
     reg [23:0] event_qpn;
 
@@ -147,12 +197,14 @@ module frnic_qp_live #(
         next_bad = 1'b0;
         next_denied = 1'b0;
         next_give = 1'b0;
+        next_chg = 1'b0;
         next_event = 8'd0;
         event_qpn = c_qpn_reg;
         case (who_reg)
             W_SLOT: begin
                 event_qpn = {slot_conn[`FRNIC_CMD_QP_NUM_HI_QPN_HI_LSB +: 8], slot_conn[`FRNIC_CMD_QP_CTRL_QPN_LO_LSB +: 16]};
                 next_write = slot_op != OP_READ;
+                next_chg = slot_op != OP_READ;
                 if (slot_op == OP_CREATE || slot_op == OP_CLEAR || (slot_op == OP_MODIFY && slot_aux[7])) begin
                     next = 512'd0;
                     if (slot_op == OP_CREATE) begin
@@ -218,6 +270,70 @@ module frnic_qp_live #(
                     next[RQ_PI +: 24] = db_index;
                 end
             end
+            W_LW: begin
+                event_qpn = lw_number;
+                next_write = lw_groups != 8'd0 || lw_what != LW_CHANGE || lw_count != 4'd0;
+                if (lw_groups[0]) begin
+                    next[SQ_CI +: 24] = lw[SQ_CI +: 24];
+                end
+                if (lw_groups[1]) begin
+                    next[RQ_PI +: 24] = lw[RQ_PI +: 24];
+                    next[RQ_CI +: 24] = lw[RQ_CI +: 24];
+                end
+                if (lw_groups[2]) begin
+                    next[NEXT_PSN +: 24] = lw[NEXT_PSN +: 24];
+                    next[SQ_FETCH +: 24] = lw[SQ_FETCH +: 24];
+                end
+                if (lw_groups[3]) begin
+                    next[UNA_PSN +: 24] = lw[UNA_PSN +: 24];
+                    next[RD_OUT +: 8] = lw[RD_OUT +: 8];
+                end
+                if (lw_groups[4]) begin
+                    next[EPSN +: 24] = lw[EPSN +: 24];
+                    next[MSN +: 24] = lw[MSN +: 24];
+                    next[NAK_SENT] = lw[NAK_SENT];
+                    next[RES_USED +: 8] = lw[RES_USED +: 8];
+                end
+                if (lw_groups[5]) begin
+                    next[RETRY_LEFT +: 4] = lw[RETRY_LEFT +: 4];
+                    next[RNR_LEFT +: 4] = lw[RNR_LEFT +: 4];
+                end
+                if (lw_groups[6]) begin
+                    next[VENDOR_ERR +: 8] = lw[VENDOR_ERR +: 8];
+                    next[STATUS +: 8] = lw[STATUS +: 8];
+                end
+                if (lw_groups[7] && state == `FRNIC_QP_STATE_RTR && !live_reg[COMM_EST]) begin
+                    next[COMM_EST] = 1'b1;
+                    next_event = `FRNIC_QP_EVENT_COMM_EST;
+                end
+                for (k = 0; k < 4; k = k + 1) begin
+                    next[COUNTS + k*32 +: 32] = live_reg[COUNTS + k*32 +: 32] + {31'd0, lw_count[k]};
+                end
+                case (lw_what)
+                    LW_CHANGE: ;
+                    LW_ERR: begin
+                        if (state != `FRNIC_QP_STATE_RST && state != `FRNIC_QP_STATE_ERR) begin
+                            next[STATE +: 3] = `FRNIC_QP_STATE_ERR;
+                            next[DRAINING] = 1'b0;
+                            next[RD_OUT +: 8] = 8'd0;
+                            next[RES_USED +: 8] = 8'd0;
+                            next_event = lw_tell;
+                            next_chg = 1'b1;
+                        end
+                    end
+                    LW_SQE: begin
+                        if (state == `FRNIC_QP_STATE_RTS || state == `FRNIC_QP_STATE_SQD) begin
+                            next[STATE +: 3] = `FRNIC_QP_STATE_SQE;
+                            next[DRAINING] = 1'b0;
+                            next_chg = 1'b1;
+                        end
+                    end
+                    default: begin
+                        next[DRAINING] = 1'b0;
+                        next_event = live_reg[DRAINING] ? lw_tell : 8'd0;
+                    end
+                endcase
+            end
             default: begin // scan
                 if (found_reg && c_uses_reg && !err_reg && state != `FRNIC_QP_STATE_RST && state != `FRNIC_QP_STATE_ERR) begin
                     next_write = 1'b1;
@@ -226,6 +342,7 @@ module frnic_qp_live #(
                     next[RD_OUT +: 8] = 8'd0;
                     next[RES_USED +: 8] = 8'd0;
                     next[VENDOR_ERR +: 8] = `FRNIC_VENDOR_ERR_CQ_OVERFLOW;
+                    next_chg = 1'b1;
                     next_event = `FRNIC_QP_EVENT_FATAL;
                 end
             end
@@ -239,6 +356,13 @@ module frnic_qp_live #(
     assign rq_ready = st_reg == ST_OUT && who_reg == W_RQ;
     assign conn_rd_valid = st_reg == ST_CONN && !conn_asked_reg;
     assign conn_rd_index = index_reg;
+    assign lw_rdata = live_reg;
+    assign lw_err = err_reg;
+
+    frnic_rr_pick #(.PORTS(CLIENTS)) lw_arb (
+        .clk(clk), .rst(rst), .req(lw_valid), .sel(lw_pick), .any(lw_any),
+        .take(st_reg == ST_OUT && who_reg == W_LW)
+    );
 
     /* verilator lint_off UNUSED */
     wire [1023:0] c = conn_rd_data;
@@ -247,6 +371,9 @@ module frnic_qp_live #(
 
     genvar w;
     generate
+        for (w = 0; w < CLIENTS; w = w + 1) begin : client
+            assign lw_done[w] = st_reg == ST_OUT && who_reg == W_LW && lw_sel_reg == w;
+        end
         for (w = 0; w < 8; w = w + 1) begin : word
             /* verilator lint_off PINCONNECTEMPTY */
             frnic_ram_sdp_parity #(.DATA_W(64), .LOG_DEPTH(LOG_QPS), .READ_LATENCY(READ_LATENCY), .STYLE(STYLE)) ram (
@@ -262,6 +389,8 @@ module frnic_qp_live #(
         slot_done <= 1'b0;
         db_bad <= 1'b0;
         db_denied <= 1'b0;
+        chg_valid <= 1'b0;
+        sqdb_valid <= 1'b0;
         if (give_ready) begin
             give_valid <= 1'b0;
         end
@@ -277,6 +406,7 @@ module frnic_qp_live #(
                     scan_index_reg <= {LOG_QPS{1'b0}};
                 end
                 scan_turn_reg <= 1'b0;
+                lw_turn_reg <= 1'b0;
                 if (sweep) begin
                     st_reg <= ST_IDLE;
                 end else if (slot_valid) begin
@@ -287,6 +417,11 @@ module frnic_qp_live #(
                     who_reg <= W_SCAN;
                     index_reg <= scan_index_reg;
                     st_reg <= ST_CONN;
+                end else if (lw_any && !lw_turn_reg) begin
+                    who_reg <= W_LW;
+                    lw_sel_reg <= lw_pick;
+                    index_reg <= lw_qpn[lw_pick*24 +: LOG_QPS];
+                    st_reg <= ST_READ;
                 end else if (sq_valid) begin
                     who_reg <= W_SQ;
                     index_reg <= db_number[LOG_QPS-1:0];
@@ -339,6 +474,14 @@ module frnic_qp_live #(
                     ev_valid <= next_event != 8'd0;
                     ev_subtype <= next_event;
                     ev_qpn <= event_qpn;
+                    chg_valid <= next_chg;
+                    chg_index <= index_reg;
+                    chg_state <= next[STATE +: 3];
+                    chg_resp <= who_reg == W_SLOT && slot_op == OP_MODIFY && !slot_aux[7] && slot_aux[4];
+                    chg_req <= who_reg == W_SLOT && slot_op == OP_MODIFY && !slot_aux[7] && slot_aux[5];
+                    chg_clear <= who_reg == W_SLOT && (slot_op == OP_CREATE || slot_op == OP_CLEAR || slot_aux[7]);
+                    sqdb_valid <= who_reg == W_SQ && next_write;
+                    sqdb_index <= index_reg;
                     st_reg <= next_write ? ST_WRITE : ST_OUT;
                     // An object that was lost is the QM's to end; words that are all written anew need not have been right.
                     slot_err <= err_reg && slot_op != OP_CREATE && slot_op != OP_CLEAR;
@@ -354,6 +497,7 @@ module frnic_qp_live #(
                 if (who_reg == W_SCAN) begin
                     scan_turn_reg <= 1'b1;
                 end
+                lw_turn_reg <= who_reg == W_LW;
                 if (who_reg != W_SCAN || scan_index_reg != {LOG_QPS{1'b1}} || cqerr_ready) begin
                     st_reg <= ST_IDLE;
                     if (who_reg == W_SCAN) begin
@@ -371,6 +515,8 @@ module frnic_qp_live #(
             ev_valid <= 1'b0;
             db_bad <= 1'b0;
             db_denied <= 1'b0;
+            chg_valid <= 1'b0;
+            sqdb_valid <= 1'b0;
         end
     end
 

@@ -1271,7 +1271,7 @@ int main(int argc, char **argv)
 		dut->cnt_bytes[i] = 0;
 	}
 	dut->dbs_valid = dut->stall_valid = dut->psn_gap = dut->eq_overflow_set = dut->eq_fatal_valid = dut->parity_fatal = 0;
-	dut->qp_rd_valid = dut->mr_rd_valid = dut->sq_valid = dut->rq_valid = dut->cqerr_valid = dut->flip_qp = 0;
+	dut->qp_rd_valid = dut->mr_rd_valid = dut->sq_valid = dut->rq_valid = dut->cqerr_valid = dut->lw_valid = dut->flip_qp = 0;
 	dut->cfg_push_bytes = dut->stall_ready = 0;
 	dut->s_axil_awvalid = dut->s_axil_wvalid = dut->s_axil_arvalid = dut->s_axil_bready = dut->s_axil_rready = 0;
 	dut->rst = 1;
