@@ -192,6 +192,8 @@ module frnic_control #(
     output wire                          chg_clear,
     output wire                          sqdb_valid,
     output wire [LOG_QPS-1:0]            sqdb_index,
+    output wire                          rqdb_valid,
+    output wire [LOG_QPS-1:0]            rqdb_index,
     // A region's context is written: a pulse (to frnic_xlate)
     output wire                          mr_inv_valid,
     output wire [LOG_MRS-1:0]            mr_inv_index,
@@ -451,7 +453,8 @@ module frnic_control #(
         .ev_valid(qp_ev_valid), .ev_ready(qp_ev_ready), .ev_subtype(qp_ev_subtype), .ev_qpn(qp_ev_qpn), .sweep(sweep),
         .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_data(lw_data),
         .lw_done(lw_done), .lw_err(lw_err), .lw_rdata(lw_rdata), .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state),
-        .chg_resp(chg_resp), .chg_req(chg_req), .chg_clear(chg_clear), .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index)
+        .chg_resp(chg_resp), .chg_req(chg_req), .chg_clear(chg_clear), .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index),
+        .rqdb_valid(rqdb_valid), .rqdb_index(rqdb_index)
     );
 
     // SRQs, MRs: five words of the image and one live word

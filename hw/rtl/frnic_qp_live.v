@@ -95,6 +95,9 @@ module frnic_qp_live #(
     // Pulse: an SQ doorbell was accepted
     output reg                 sqdb_valid,
     output reg  [LOG_QPS-1:0]  sqdb_index,
+    // Pulse: receive entries were announced to a QP in ERR, which flushes them
+    output reg                 rqdb_valid,
+    output reg  [LOG_QPS-1:0]  rqdb_index,
     // Level: everything ends; the words are written when a QP is created
     input  wire                sweep
 );
@@ -310,7 +313,11 @@ module frnic_qp_live #(
                     next[COUNTS + k*32 +: 32] = live_reg[COUNTS + k*32 +: 32] + {31'd0, lw_count[k]};
                 end
                 case (lw_what)
-                    LW_CHANGE: ;
+                    LW_CHANGE: begin
+                        if (lw_tell != 8'd0) begin
+                            next_event = lw_tell;
+                        end
+                    end
                     LW_ERR: begin
                         if (state != `FRNIC_QP_STATE_RST && state != `FRNIC_QP_STATE_ERR) begin
                             next[STATE +: 3] = `FRNIC_QP_STATE_ERR;
@@ -391,6 +398,7 @@ module frnic_qp_live #(
         db_denied <= 1'b0;
         chg_valid <= 1'b0;
         sqdb_valid <= 1'b0;
+        rqdb_valid <= 1'b0;
         if (give_ready) begin
             give_valid <= 1'b0;
         end
@@ -482,6 +490,8 @@ module frnic_qp_live #(
                     chg_clear <= who_reg == W_SLOT && (slot_op == OP_CREATE || slot_op == OP_CLEAR || slot_aux[7]);
                     sqdb_valid <= who_reg == W_SQ && next_write;
                     sqdb_index <= index_reg;
+                    rqdb_valid <= who_reg == W_RQ && next_write && state == `FRNIC_QP_STATE_ERR;
+                    rqdb_index <= index_reg;
                     st_reg <= next_write ? ST_WRITE : ST_OUT;
                     // An object that was lost is the QM's to end; words that are all written anew need not have been right.
                     slot_err <= err_reg && slot_op != OP_CREATE && slot_op != OP_CLEAR;
@@ -517,6 +527,7 @@ module frnic_qp_live #(
             db_denied <= 1'b0;
             chg_valid <= 1'b0;
             sqdb_valid <= 1'b0;
+        rqdb_valid <= 1'b0;
         end
     end
 
