@@ -7,6 +7,9 @@ has() { grep -q "$1" "$2"; }
 sent() { if [ "$NODE" = server ]; then has "1024 bytes of 0x5a" "$1"; else has "status=0" "$1"; fi; }
 
 rdma link show
+if grep -q "QEMU TCG" /proc/cpuinfo; then # why: tests/vm/run, TCG
+	! grep -qw cx16 /proc/cpuinfo; verdict "emulated CPU without cmpxchg16b" $?
+fi
 step "R5.5 seed's verbs program" 30 tcp:18600 "$B/seed_verbs $DEV" "$B/seed_verbs $DEV $S" sent
 step "R5.2 R4.5 R3.3 data check, both directions" 200 tcp:18601 "$B/datacheck $DEV" "$B/datacheck $DEV $S" whole
 step "R5.3 ibv_rc_pingpong" 30 tcp:18515 "ibv_rc_pingpong -d $DEV -g $GID" "ibv_rc_pingpong -d $DEV -g $GID $S"
