@@ -14,6 +14,8 @@ module frnic_wqe_fetch #(
     parameter LOG_QPS = 12,
     // log2 of the ring pages that are remembered
     parameter LOG_PAGES = 6,
+    // log2 of the pushes that are held
+    parameter LOG_PUSHES = 2,
     // log2 of the reads in flight
     parameter LOG_FETCHES = 5,
     // log2 of the units that can be asked for: all have room here, for the read engine must not wait for who takes them
@@ -48,6 +50,12 @@ module frnic_wqe_fetch #(
     // The QP was rewound, changed its state, or is another one now: a pulse
     input  wire               bump_valid,
     input  wire [LOG_QPS-1:0] bump_index,
+    // A whole push whose doorbell was accepted: a pulse
+    input  wire               pu_valid,
+    input  wire [23:0]        pu_qpn,
+    input  wire [23:0]        pu_index,
+    input  wire [2:0]         pu_units,
+    input  wire [2559:0]      pu_data,
     // To frnic_dma_rd; the tag tells page lists from WQEs
     output wire               req_valid,
     input  wire               req_ready,
@@ -60,12 +68,15 @@ module frnic_wqe_fetch #(
     input  wire               resp_last,
     input  wire               resp_error,
     input  wire               resp_tag,
-    output wire               idle
+    output wire               idle,
+    // A pushed WQE was handed on
+    output reg                ev_pushed
 );
 
     localparam PAGES = 1 << LOG_PAGES;
     localparam [1:0] ST_IDLE = 2'd0, ST_PLACE = 2'd1, ST_LIST = 2'd2, ST_WAIT = 2'd3;
-    localparam REC_W = 24 + 24 + 4 + 8 + 1 + 1;
+    localparam REC_W = 24 + 24 + 4 + 8 + 1 + 1 + 1 + LOG_PUSHES + 1;
+    localparam PUSHES = 1 << LOG_PUSHES;
 
     initial begin
         if (LOG_PAGES > LOG_QPS || LOG_QPS > 24) begin
@@ -98,6 +109,96 @@ module frnic_wqe_fetch #(
     reg [7:0] epoch_reg = 8'd0;
     reg bad_list_reg = 1'b0;
     reg cut_reg = 1'b0; // fewer were announced than a fetch may take
+    reg first_reg = 1'b0; // the grant's first cycle
+    reg pushed_reg = 1'b0; // its WQE was pushed
+    reg [LOG_PUSHES-1:0] slot_reg = {LOG_PUSHES{1'b0}};
+
+    // ---- Pushes: held until the QP's next grant; the ring has the same WQE ----
+    reg [PUSHES-1:0] push_ok_reg = {PUSHES{1'b0}};
+    reg [PUSHES-1:0] push_used_reg = {PUSHES{1'b0}}; // granted, not handed on yet
+    reg [LOG_PUSHES-1:0] push_next_reg = {LOG_PUSHES{1'b0}};
+    reg [PUSHES*24-1:0] push_qpn_reg;
+    reg [PUSHES*24-1:0] push_index_reg;
+    reg [PUSHES*3-1:0] push_units_reg;
+    reg [PUSHES-1:0] push_mine;
+    reg [PUSHES-1:0] push_hits;
+    reg [PUSHES-1:0] push_bumped;
+    reg [LOG_PUSHES-1:0] push_slot; // of the hit
+    reg [LOG_PUSHES-1:0] push_place; // of the new one
+    reg push_room;
+
+    wire look = first_reg && state_reg == ST_PLACE;
+    wire hit = push_hits != {PUSHES{1'b0}};
+    // Not into a place that is being granted right now.
+    wire pu_take = pu_valid && push_room && !(look && push_hits[push_place]);
+    // The record at the head, and its end
+    wire r_push;
+    wire [LOG_PUSHES-1:0] r_slot;
+    wire fetch_done;
+
+    integer i;
+
+    always @* begin
+        push_slot = {LOG_PUSHES{1'b0}};
+        push_place = push_next_reg;
+        push_room = !push_used_reg[push_next_reg];
+        for (i = 0; i < PUSHES; i = i + 1) begin
+            push_mine[i] = push_ok_reg[i] && push_qpn_reg[i*24 +: 24] == qpn_reg;
+            push_hits[i] = push_mine[i] && push_index_reg[i*24 +: 24] == index_reg && {1'b0, push_units_reg[i*3 +: 3]} <= n_reg;
+            push_bumped[i] = bump_valid && push_qpn_reg[i*24 +: LOG_QPS] == bump_index;
+            if (push_hits[i]) begin
+                push_slot = i[LOG_PUSHES-1:0];
+            end
+            // One of a QP.
+            if (push_ok_reg[i] && push_qpn_reg[i*24 +: 24] == pu_qpn) begin
+                push_place = i[LOG_PUSHES-1:0];
+                push_room = 1'b1;
+            end
+        end
+    end
+
+    always @(posedge clk) begin
+        if (look) begin
+            push_ok_reg <= push_ok_reg & ~push_mine & ~push_bumped;
+            push_used_reg <= push_used_reg | push_hits;
+        end else begin
+            push_ok_reg <= push_ok_reg & ~push_bumped;
+        end
+        if (fetch_done && r_push) begin
+            push_used_reg[r_slot] <= 1'b0;
+        end
+        if (pu_take) begin
+            push_ok_reg[push_place] <= 1'b1;
+            push_qpn_reg[push_place*24 +: 24] <= pu_qpn;
+            push_index_reg[push_place*24 +: 24] <= pu_index;
+            push_units_reg[push_place*3 +: 3] <= pu_units;
+        end
+        if (pu_valid) begin
+            push_next_reg <= push_next_reg + 1'b1;
+        end
+        if (rst) begin
+            push_ok_reg <= {PUSHES{1'b0}};
+            push_used_reg <= {PUSHES{1'b0}};
+        end
+    end
+
+    wire [511:0] push_unit [0:7];
+
+    genvar u;
+    generate
+        for (u = 0; u < 5; u = u + 1) begin : pushed
+            reg [511:0] mem [0:PUSHES-1];
+            always @(posedge clk) begin
+                if (pu_take) begin
+                    mem[push_place] <= pu_data[u*512 +: 512];
+                end
+            end
+            assign push_unit[u] = mem[r_slot];
+        end
+        for (u = 5; u < 8; u = u + 1) begin : nothing
+            assign push_unit[u] = 512'd0;
+        end
+    endgenerate
 
     wire [23:0] slot = at_reg & ((24'd1 << log_reg) - 24'd1);
     wire [29:0] ring_off = {slot, 6'd0};
@@ -128,9 +229,11 @@ module frnic_wqe_fetch #(
     wire list_data = resp_valid && resp_tag;
     wire [63:0] list_word = resp_data[{page_no[2:0], 6'd0} +: 64];
     wire room;
-    wire send = state_reg == ST_PLACE && place_ok && rec_ready && room && !bad_list_reg;
+    wire send = state_reg == ST_PLACE && place_ok && rec_ready && room && !bad_list_reg && !first_reg && !pushed_reg;
     // A list that cannot be read: a record without a read, behind those under way.
     wire give_up = state_reg == ST_PLACE && bad_list_reg && rec_ready;
+    // What was pushed: likewise, at once.
+    wire give_push = state_reg == ST_PLACE && pushed_reg && rec_ready;
 
     assign g_ready = state_reg == ST_IDLE && !rst;
     assign req_valid = send || (state_reg == ST_LIST && !list_sent_reg);
@@ -158,15 +261,24 @@ module frnic_wqe_fetch #(
                 epoch_reg <= epoch_mem[g_qpn[LOG_QPS-1:0]];
                 bad_list_reg <= 1'b0;
                 list_sent_reg <= 1'b0;
+                first_reg <= 1'b1;
+                pushed_reg <= 1'b0;
                 if (g_valid) begin
                     state_reg <= ST_PLACE;
                 end
             end
             ST_PLACE: begin
                 list_sent_reg <= 1'b0;
-                if (give_up) begin
+                first_reg <= 1'b0;
+                if (first_reg) begin
+                    pushed_reg <= hit;
+                    slot_reg <= push_slot;
+                    if (hit) begin
+                        n_reg <= {1'b0, push_units_reg[push_slot*3 +: 3]};
+                    end
+                end else if (give_up || give_push) begin
                     state_reg <= ST_IDLE;
-                end else if (!bad_list_reg && !place_ok) begin
+                end else if (!pushed_reg && !bad_list_reg && !place_ok) begin
                     state_reg <= ST_LIST;
                 end else if (sent) begin
                     at_reg <= at_reg + {20'd0, run};
@@ -217,15 +329,15 @@ module frnic_wqe_fetch #(
     /* verilator lint_on UNUSED */
 
     frnic_fifo #(
-        .WIDTH(REC_W + 1),
+        .WIDTH(REC_W),
         .LOG_DEPTH(LOG_FETCHES)
     ) records (
         .clk(clk),
         .rst(rst),
-        .wr_data({qpn_reg, index_reg, n_reg, epoch_reg, left_reg == run || give_up, give_up, cut_reg}),
-        .wr_valid(sent || give_up),
+        .wr_data({qpn_reg, index_reg, n_reg, epoch_reg, left_reg == run || give_up || give_push, give_up, give_push, slot_reg, cut_reg}),
+        .wr_valid(sent || give_up || give_push),
         .wr_ready(rec_ready),
-        .rd_data({r_qpn, r_index, r_n, r_epoch, r_end, r_bad, r_cut}),
+        .rd_data({r_qpn, r_index, r_n, r_epoch, r_end, r_bad, r_push, r_slot, r_cut}),
         .rd_valid(rec_valid),
         .rd_ready(rec_take),
         .count(rec_count)
@@ -243,8 +355,8 @@ module frnic_wqe_fetch #(
     wire q_last;
     wire q_error;
     wire [511:0] q_data;
-    wire data_take = q_valid && rec_valid && !parse_reg && !r_bad;
-    wire read_done = rec_valid && !parse_reg && (r_bad || (data_take && q_last));
+    wire data_take = q_valid && rec_valid && !parse_reg && !r_bad && !r_push;
+    wire read_done = rec_valid && !parse_reg && (r_bad || r_push || (data_take && q_last));
     reg [LOG_UNITS:0] asked_reg = {(LOG_UNITS+1){1'b0}};
     /* verilator lint_off UNUSED */
     wire q_ready;
@@ -276,7 +388,7 @@ module frnic_wqe_fetch #(
         .count(q_count)
     );
 
-    wire [511:0] unit = unit_mem[pos_reg[2:0]];
+    wire [511:0] unit = r_push ? push_unit[pos_reg[2:0]] : unit_mem[pos_reg[2:0]];
     wire [23:0] here = r_index + {20'd0, pos_reg};
     wire [2:0] u_units = unit[`FRNIC_WQE_CTRL_W1_UNITS_LSB +: 3];
     wire [4:0] u_end = {1'b0, pos_reg} + {2'd0, u_units};
@@ -301,13 +413,14 @@ module frnic_wqe_fetch #(
     assign w_data = unit;
 
     wire w_take = w_valid && w_ready;
-    wire fetch_done = drop || (parse_reg && cut) || (w_take && w_last && (w_code != 8'd0 || pos_reg + 4'd1 == r_n));
+    assign fetch_done = drop || (parse_reg && cut) || (w_take && w_last && (w_code != 8'd0 || pos_reg + 4'd1 == r_n));
 
     assign rec_take = parse_reg ? fetch_done : read_done && !r_end;
     assign idle = state_reg == ST_IDLE && !g_valid && !rec_valid && !parse_reg && !e_valid;
 
     always @(posedge clk) begin
         e_valid <= fetch_done;
+        ev_pushed <= fetch_done && r_push && !drop && w_code == 8'd0;
         hold_reg <= w_valid && !w_ready;
         if (fetch_done) begin
             e_qpn <= r_qpn;
@@ -327,11 +440,12 @@ module frnic_wqe_fetch #(
             got_reg <= got_reg + 3'd1;
         end
         if (read_done) begin
-            err_reg <= err_reg || r_bad || q_error;
+            err_reg <= err_reg || r_bad || (!r_push && q_error);
             parse_reg <= r_end;
         end
         if (rst) begin
             e_valid <= 1'b0;
+            ev_pushed <= 1'b0;
             hold_reg <= 1'b0;
             parse_reg <= 1'b0;
             err_reg <= 1'b0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_wqe_fetch: every announced WQE once and in order, whatever units, ring ends and pages cut; no unit is read that was not announced and none handed on
- * after its epoch ended (R3.1); WQEs that stand in the wrong place, bad units, unreadable rings and lists.
+ * after its epoch ended (R3.1); WQEs that stand in the wrong place, bad units, unreadable rings and lists; pushes: used in their turn, forgotten else.
  */
 #include "Vtop.h"
 #include "../qemu-model/include/frnic_hw.h"
@@ -26,7 +26,14 @@ static Vtop *dut;
 static HostMem mem;
 static DmaRd rd(mem);
 static Qp qp[N];
-static unsigned long wqes, errors, stales, cuts;
+static unsigned long wqes, errors, stales, cuts, pushed;
+
+struct Push {
+	uint32_t qpn, index;
+	unsigned int units;
+	Frame data;
+};
+static std::deque<Push> pushes;
 static int want_grant = -1, want_bump = -1;
 static unsigned int w_rate = 100;
 
@@ -71,6 +78,15 @@ static void step()
 	dut->bump_valid = want_bump >= 0;
 	if (want_bump >= 0)
 		dut->bump_index = qp[want_bump].qpn & 15;
+	dut->pu_valid = !pushes.empty();
+	if (!pushes.empty()) {
+		Push &p = pushes.front();
+
+		dut->pu_qpn = p.qpn;
+		dut->pu_index = p.index;
+		dut->pu_units = (uint8_t)p.units;
+		memcpy(&dut->pu_data, p.data.data(), p.data.size());
+	}
 	dut->w_ready = chance(w_rate);
 	rd.drive(dut);
 	dut->resp_tag = tags[answered % 4096];
@@ -158,6 +174,9 @@ static void step()
 			q->ended = true;
 		}
 	}
+	if (dut->pu_valid)
+		pushes.pop_front();
+	pushed += dut->ev_pushed;
 	rd.take(dut, 0);
 	dut->clk = 1;
 	dut->eval();
@@ -188,9 +207,10 @@ static void setup(unsigned int i, bool listed)
 }
 
 /* Software posts a WQE, if there is room. bad: 1 another QP's number, 2 an old index, 3 units 0, 4 units 6. */
-static void post(Qp &q, unsigned int bad = 0)
+static void post(Qp &q, unsigned int bad = 0, bool push = false)
 {
 	unsigned int units = bad ? 1 : 1 + rnd_below(5);
+	Push p{ q.qpn, q.pi, units, {} };
 
 	if (((q.pi - q.next) & 0xffffff) + units > 1u << q.log)
 		return;
@@ -214,7 +234,10 @@ static void post(Qp &q, unsigned int bad = 0)
 		}
 		q.units[index] = u;
 		mem.write(unit_addr(q, index), u.data(), 64);
+		p.data.insert(p.data.end(), u.begin(), u.end());
 	}
+	if (push)
+		pushes.push_back(p);
 	q.pi = (q.pi + units) & 0xffffff;
 }
 
@@ -264,7 +287,7 @@ int main(int argc, char **argv)
 			/* What was announced before the grant is all that counts: post only while no fetch runs. */
 			if (!q.busy)
 				for (unsigned int k = rnd_below(5); k; k--)
-					post(q);
+					post(q, 0, chance(30));
 			if (can_grant(q))
 				grant(i);
 			if (chance(3)) {
@@ -344,6 +367,50 @@ int main(int argc, char **argv)
 		drain();
 		CHECK(qp[1].next == qp[1].pi, "the new ring's WQE");
 	}
+	/* A push is used in its turn: no read. The ring tells it from what it held. */
+	for (unsigned int kind = 0; kind < 5; kind++) {
+		for (unsigned int k = 0; k < 20; k++) {
+			Qp &q = qp[2];
+			uint32_t other = 1 + rnd_below(5);
+
+			setup(2, k & 1);
+			if (kind == 2)
+				post(q); /* an older WQE comes first: the ring gives both */
+			post(q, 0, true);
+			step();
+			/* The ring now holds something else under the same index: read where the push must be forgotten, not where it is used. */
+			for (uint32_t i = q.next; kind && i != q.pi; i = (i + 1) & 0xffffff) {
+				q.units[i][63] ^= 0x55;
+				mem.write(unit_addr(q, i), q.units[i].data(), 64);
+			}
+			if (kind == 1) { /* a new epoch */
+				want_bump = 2;
+				step();
+			} else if (kind == 3) { /* a second push of the QP takes the place of the first */
+				Push p{ q.qpn, (q.pi + other) & 0xffffff, 1, Frame(64) };
+
+				pushes.push_back(p);
+				step();
+			} else if (kind == 4) { /* four more QPs push */
+				for (uint32_t n = 1; n <= 4; n++)
+					pushes.push_back(Push{ q.qpn + 16 * n, q.fetch, 1, Frame(64) });
+				for (unsigned int n = 0; n < 4; n++)
+					step();
+			}
+			unsigned long had = rd.requests, used = pushed;
+
+			grant(2);
+			drain();
+			CHECK((rd.requests > had) == (kind != 0), "kind %u: %lu reads", kind, rd.requests - had);
+			CHECK(pushed == used + (kind == 0), "kind %u: %lu pushes used", kind, pushed - used);
+			while (can_grant(q)) {
+				grant(2);
+				drain();
+			}
+			CHECK(q.next == q.pi && !q.dead, "kind %u: not all handed on", kind);
+		}
+	}
+	CHECK(pushed > 500, "%lu pushes used", pushed);
 	CHECK(wqes > 5000 && stales > 50 && cuts > 50, "%lu WQEs, %lu stale, %lu cut", wqes, stales, cuts);
 	return tb_done();
 }
