@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Receive entries: the next one of a QP's receive queue, or of the shared one that its context names, with the SRQ's limit event. One entry at a time,
+// in the order of the model's rqe_fetch(). What is received into it is not known here. Documentation/microarchitecture.md, 4.7.
+
+`resetall
+`timescale 1ns / 1ps
+`default_nettype none
+
+module frnic_rq_fetch #(
+    // log2 of the tables
+    parameter LOG_QPS = 12,
+    parameter LOG_SRQS = 10,
+    parameter LOG_EQS = 6,
+    // log2 of the ring pages that are remembered, of RQs and of SRQs
+    parameter LOG_PAGES = 4
+) (
+    input  wire                clk,
+    input  wire                rst,
+    // One entry, please
+    input  wire                rq_valid,
+    output wire                rq_ready,
+    input  wire [23:0]         rq_qpn,
+    /* verilator lint_off UNUSED */
+    input  wire [1023:0]       rq_conn,
+    /* verilator lint_on UNUSED */
+    // The answer, a pulse: 0 there is one; 0xff none; else enum vendor_err (BAD_RQE: consumed)
+    output reg                 re_valid,
+    output reg  [7:0]          re_code,
+    output reg  [23:0]         re_tag,
+    output reg  [23:0]         re_pd,
+    output reg                 re_srq,
+    output reg  [4:0]          re_num,
+    output reg  [35:0]         re_len,
+    // Its SGEs before it, one a cycle; worth something only with code 0
+    output wire                sge_valid,
+    output wire [3:0]          sge_index,
+    output wire [127:0]        sge_data,
+    // Client of the live words
+    output wire                lw_valid,
+    output wire [23:0]         lw_qpn,
+    output wire [1:0]          lw_op,
+    output wire [7:0]          lw_mask,
+    output wire [511:0]        lw_data,
+    input  wire                lw_done,
+    input  wire                lw_err,
+    /* verilator lint_off UNUSED */
+    input  wire [511:0]        lw_rdata,
+    /* verilator lint_on UNUSED */
+    input  wire                chg_valid,
+    input  wire [LOG_QPS-1:0]  chg_index,
+    input  wire                chg_clear,
+    // The SRQ table: nobody else while srq_lock and srq_locked; srq_changed: somebody else wrote a context
+    output wire                srq_lock,
+    input  wire                srq_locked,
+    input  wire                srq_changed,
+    output wire                srq_valid,
+    input  wire                srq_ready,
+    output wire                srq_write,
+    output wire [LOG_SRQS-1:0] srq_index,
+    output wire [383:0]        srq_wdata,
+    input  wire                srq_done,
+    input  wire                srq_live,
+    input  wire                srq_err,
+    input  wire [383:0]        srq_rdata,
+    // To frnic_eq: SRQ events
+    output wire                ev_valid,
+    input  wire                ev_ready,
+    output wire [LOG_EQS-1:0]  ev_eqn,
+    output reg  [7:0]          ev_subtype,
+    output wire [23:0]         ev_number,
+    // To frnic_dma_rd
+    output wire                req_valid,
+    input  wire                req_ready,
+    output wire [63:0]         req_addr,
+    output wire [12:0]         req_len,
+    input  wire                resp_valid,
+    output wire                resp_ready,
+    input  wire [511:0]        resp_data,
+    input  wire                resp_last,
+    input  wire                resp_error,
+    // Level: the tables are emptied
+    input  wire                sweep,
+    output wire                idle,
+    // An entry was consumed
+    output wire                ev_rqe
+);
+
+`include "frnic_hw.vh"
+
+    localparam [4:0] ST_IDLE = 5'd0, ST_LIVE = 5'd1, ST_LOCK = 5'd2, ST_READ = 5'd3, ST_WAIT = 5'd4, ST_TEST = 5'd5, ST_RECORD = 5'd6, ST_RECORD_IN = 5'd7,
+                     ST_PLACE = 5'd8, ST_LIST = 5'd9, ST_LIST_IN = 5'd10, ST_ENTRY = 5'd11, ST_ENTRY_IN = 5'd12, ST_HEAD = 5'd13, ST_SGES = 5'd14,
+                     ST_LIMIT = 5'd15, ST_TAKE = 5'd16, ST_WRITE = 5'd17, ST_WRITTEN = 5'd18, ST_EVENT = 5'd19, ST_ANSWER = 5'd20;
+    localparam [7:0] NONE = 8'hff;
+    localparam PAGES = 1 << (LOG_PAGES + 1);
+
+    // Places in the words that are read
+    localparam RQ_PI = `FRNIC_CMD_QP_LIVE2_RQ_PI_LSB - 1024;
+    localparam RQ_CI = `FRNIC_CMD_QP_LIVE3_RQ_CI_LSB - 1024;
+    localparam S_PI = 320 + `FRNIC_CMD_SRQ_LIVE0_PI_LSB - 1024;
+    localparam S_ERROR = 320 + `FRNIC_CMD_SRQ_LIVE0_ERROR_LSB - 1024;
+    localparam S_ARMED = 320 + `FRNIC_CMD_SRQ_LIVE0_LIMIT_ARMED_LSB - 1024;
+    localparam S_CI = 320 + `FRNIC_CMD_SRQ_LIVE1_CI_LSB - 1024;
+
+    reg [4:0] st_reg = ST_IDLE;
+    reg [23:0] qpn_reg = 24'd0;
+    reg srq_reg = 1'b0;
+    reg [23:0] srqn_reg = 24'd0;
+    reg [63:0] base_reg = 64'd0;
+    reg [63:0] dbrec_reg = 64'd0;
+    reg [4:0] log_reg = 5'd0;
+    reg [3:0] stride_reg = 4'd0; // log2
+    reg listed_reg = 1'b0;
+    reg [4:0] shift_reg = 5'd0;
+    reg [23:0] pi_reg = 24'd0;
+    reg [23:0] ci_reg = 24'd0;
+    reg [383:0] srq_ctx_reg = 384'd0;
+    reg gone_reg = 1'b0; // what was read is not true any more
+    reg tried_reg = 1'b0; // the record was read
+    reg limit_reg = 1'b0; // it is read for the limit
+    reg taken_reg = 1'b0; // the entry is consumed
+    reg event_reg = 1'b0;
+
+    wire [24:0] size = 25'd1 << log_reg;
+    wire [23:0] held = pi_reg - ci_reg;
+
+    // ---- Live words, SRQ contexts ----
+    assign lw_valid = (st_reg == ST_LIVE || st_reg == ST_TAKE) && !gone_reg;
+    assign lw_qpn = qpn_reg;
+    assign lw_op = 2'd0;
+    assign lw_mask = st_reg == ST_TAKE ? 8'h02 : 8'h00;
+    // A producer index that a doorbell brought meanwhile is kept if it is further: see frnic_qp_live.
+    assign lw_data = {488'd0, pi_reg} << RQ_PI | {488'd0, ci_reg} << RQ_CI;
+    assign srq_lock = srq_reg && st_reg != ST_IDLE && st_reg != ST_EVENT && st_reg != ST_ANSWER;
+    assign srq_valid = st_reg == ST_READ || st_reg == ST_WRITE;
+    assign srq_write = st_reg == ST_WRITE;
+    assign srq_index = srqn_reg[LOG_SRQS-1:0];
+
+    reg [383:0] srq_next;
+
+    always @* begin
+        srq_next = srq_ctx_reg;
+        srq_next[S_PI +: 24] = pi_reg;
+        srq_next[S_CI +: 24] = ci_reg;
+        if (event_reg && ev_subtype == `FRNIC_SRQ_EVENT_ERR) srq_next[S_ERROR] = 1'b1;
+        if (event_reg && ev_subtype == `FRNIC_SRQ_EVENT_LIMIT) srq_next[S_ARMED] = 1'b0;
+    end
+
+    assign srq_wdata = srq_next;
+
+    wire [23:0] limit = srq_ctx_reg[`FRNIC_CMD_SRQ_LIMIT_LSB - 256 +: 24];
+    wire below = held < limit;
+
+    assign ev_valid = st_reg == ST_EVENT;
+    assign ev_eqn = srq_ctx_reg[`FRNIC_CMD_SRQ_EQN_LSB - 256 +: LOG_EQS];
+    assign ev_number = srqn_reg;
+
+    // ---- Place of the entry ----
+    wire [23:0] slot = ci_reg & (size[23:0] - 24'd1);
+    wire [32:0] off = {9'd0, slot} << stride_reg;
+    /* verilator lint_off UNUSED */
+    wire [32:0] page_full = off >> shift_reg;
+    /* verilator lint_on UNUSED */
+    wire [20:0] page_no = page_full[20:0];
+    wire [63:0] page_off = {31'd0, off} & ~(~64'd0 << shift_reg);
+
+    // Pages of QPs, then of SRQs, by the low bits of their numbers.
+    wire [23:0] number = srq_reg ? srqn_reg : qpn_reg;
+    reg [PAGES-1:0] page_ok_reg = {PAGES{1'b0}};
+    reg [24+21+52-1:0] page_mem [0:PAGES-1];
+    wire [LOG_PAGES:0] page_slot = {srq_reg, number[LOG_PAGES-1:0]};
+    wire [23:0] p_number;
+    wire [20:0] p_no;
+    wire [51:0] p_addr;
+    wire page_hit = page_ok_reg[page_slot] && p_number == number && p_no == page_no;
+
+    assign {p_number, p_no, p_addr} = page_mem[page_slot];
+
+    // ---- Reads ----
+    wire [63:0] record_addr = dbrec_reg + `FRNIC_QP_DBREC_RQ_PI_LSB / 8;
+    wire [63:0] list_addr = base_reg + {40'd0, page_no, 3'd0};
+    wire [63:0] entry_addr = listed_reg ? {p_addr, 12'd0} + page_off : base_reg + {31'd0, off};
+    wire [23:0] record_word = resp_data[{record_addr[5:2], 5'd0} +: 24];
+    wire [63:0] list_word = resp_data[{list_addr[5:3], 6'd0} +: 64];
+    // An index that can be, and that is new.
+    wire [23:0] record_held = record_word - ci_reg;
+    wire record_new = {1'b0, record_held} <= size && record_held > held;
+    wire [12:0] stride = 13'd1 << stride_reg;
+
+    assign req_valid = st_reg == ST_RECORD || st_reg == ST_LIST || st_reg == ST_ENTRY;
+    assign req_addr = st_reg == ST_RECORD ? record_addr : st_reg == ST_LIST ? list_addr : entry_addr;
+    // No more than 16 SGEs behind the head.
+    assign req_len = st_reg == ST_RECORD ? 13'd4 : st_reg == ST_LIST ? 13'd8 : stride > 13'd320 ? 13'd320 : stride;
+    assign resp_ready = 1'b1;
+
+    // ---- The entry ----
+    reg [511:0] line_mem [0:7];
+    reg [2:0] line_reg = 3'd0;
+    reg [3:0] sge_index_reg = 4'd0;
+    wire [4:0] sge_at = {1'b0, sge_index_reg} + 5'd1;
+    wire [511:0] line = line_mem[st_reg == ST_HEAD ? 3'd0 : sge_at[4:2]];
+    wire [31:0] num = line[`FRNIC_RQE_NUM_LSB +: 32];
+    wire [5:0] sge_room = stride_reg >= 4'd9 ? 6'd31 : (6'd1 << (stride_reg - 4'd4)) - 6'd1;
+
+    assign sge_valid = st_reg == ST_SGES;
+    assign sge_index = sge_index_reg;
+    assign sge_data = line[{sge_at[1:0], 7'd0} +: 128];
+
+    assign rq_ready = st_reg == ST_IDLE && !rst && !sweep;
+    assign idle = st_reg == ST_IDLE && !rq_valid && !re_valid;
+    assign ev_rqe = st_reg == ST_ANSWER && taken_reg;
+
+    always @(posedge clk) begin
+        re_valid <= 1'b0;
+        if (st_reg != ST_IDLE && ((!srq_reg && chg_valid && chg_clear && chg_index == qpn_reg[LOG_QPS-1:0]) || sweep)) begin
+            gone_reg <= 1'b1;
+        end
+
+        case (st_reg)
+            ST_IDLE: begin
+                qpn_reg <= rq_qpn;
+                srq_reg <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
+                srqn_reg <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQN_LSB +: 24];
+                base_reg <= rq_conn[`FRNIC_CMD_QP_RQ_BASE_LSB +: 64];
+                dbrec_reg <= rq_conn[`FRNIC_CMD_QP_DBREC_LSB +: 64];
+                log_reg <= rq_conn[`FRNIC_CMD_QP_LOG_RQ_LSB +: 5];
+                stride_reg <= rq_conn[`FRNIC_CMD_QP_LOG_RQ_STRIDE_LSB +: 4];
+                listed_reg <= rq_conn[`FRNIC_CMD_QP_RING_LEVELS_LSB + 1];
+                shift_reg <= rq_conn[`FRNIC_CMD_QP_RQ_PAGE_SHIFT_LSB +: 5];
+                re_pd <= rq_conn[`FRNIC_CMD_QP_PD_PD_LSB +: 24];
+                re_srq <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
+                re_code <= 8'd0;
+                re_tag <= 24'd0;
+                re_num <= 5'd0;
+                re_len <= 36'd0;
+                gone_reg <= 1'b0;
+                tried_reg <= 1'b0;
+                limit_reg <= 1'b0;
+                taken_reg <= 1'b0;
+                event_reg <= 1'b0;
+                if (rq_valid && rq_ready) begin
+                    st_reg <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB] ? ST_LOCK : ST_LIVE;
+                end
+            end
+            ST_LIVE: begin
+                pi_reg <= lw_rdata[RQ_PI +: 24];
+                ci_reg <= lw_rdata[RQ_CI +: 24];
+                if (gone_reg) begin
+                    re_code <= NONE;
+                    st_reg <= ST_ANSWER;
+                end else if (lw_done) begin
+                    re_code <= `FRNIC_VENDOR_ERR_PARITY;
+                    st_reg <= lw_err ? ST_ANSWER : ST_TEST;
+                end
+            end
+            ST_LOCK: begin
+                if (srq_locked) begin
+                    st_reg <= ST_READ;
+                end
+            end
+            ST_READ: begin
+                if (srq_ready) begin
+                    st_reg <= ST_WAIT;
+                end
+            end
+            ST_WAIT: begin
+                srq_ctx_reg <= srq_rdata;
+                re_pd <= srq_rdata[`FRNIC_CMD_SRQ_PD_PD_LSB - 256 +: 24];
+                log_reg <= srq_rdata[`FRNIC_CMD_SRQ_LOG_SIZE_LSB - 256 +: 5];
+                stride_reg <= srq_rdata[`FRNIC_CMD_SRQ_LOG_STRIDE_LSB - 256 +: 4];
+                listed_reg <= srq_rdata[`FRNIC_CMD_SRQ_LEVELS_LSB - 256];
+                shift_reg <= srq_rdata[`FRNIC_CMD_SRQ_PAGE_SHIFT_LSB - 256 +: 5];
+                base_reg <= srq_rdata[`FRNIC_CMD_SRQ_BASE_LSB - 256 +: 64];
+                dbrec_reg <= srq_rdata[`FRNIC_CMD_SRQ_DBREC_LSB - 256 +: 64];
+                pi_reg <= srq_rdata[S_PI +: 24];
+                ci_reg <= srq_rdata[S_CI +: 24];
+                if (srq_done) begin
+                    re_code <= `FRNIC_VENDOR_ERR_SRQ_ERROR;
+                    st_reg <= srq_err || !srq_live || srq_rdata[23:0] != srqn_reg || srq_rdata[S_ERROR] ? ST_ANSWER : ST_TEST;
+                end
+            end
+            ST_TEST: begin
+                re_code <= 8'd0;
+                if (pi_reg != ci_reg) begin
+                    st_reg <= ST_PLACE;
+                end else if (!tried_reg) begin
+                    st_reg <= ST_RECORD;
+                end else begin
+                    re_code <= NONE;
+                    st_reg <= ST_ANSWER;
+                end
+            end
+            ST_RECORD: begin
+                if (req_ready) begin
+                    st_reg <= ST_RECORD_IN;
+                end
+            end
+            ST_RECORD_IN: begin
+                tried_reg <= 1'b1;
+                if (resp_valid) begin
+                    if (!resp_error && record_new) begin
+                        pi_reg <= record_word;
+                    end
+                    if (resp_error) begin
+                        event_reg <= srq_reg;
+                        ev_subtype <= `FRNIC_SRQ_EVENT_ERR;
+                    end
+                    if (limit_reg) begin
+                        if (!resp_error && record_new) begin
+                            st_reg <= ST_LIMIT;
+                        end else begin
+                            if (!resp_error) begin
+                                event_reg <= 1'b1;
+                                ev_subtype <= `FRNIC_SRQ_EVENT_LIMIT;
+                            end
+                            st_reg <= ST_WRITE;
+                        end
+                    end else if (resp_error) begin
+                        re_code <= `FRNIC_VENDOR_ERR_DMA_READ;
+                        st_reg <= srq_reg ? ST_WRITE : ST_ANSWER;
+                    end else begin
+                        st_reg <= ST_TEST;
+                    end
+                end
+            end
+            ST_PLACE: begin
+                st_reg <= listed_reg && !page_hit ? ST_LIST : ST_ENTRY;
+            end
+            ST_LIST: begin
+                if (req_ready) begin
+                    st_reg <= ST_LIST_IN;
+                end
+            end
+            ST_LIST_IN: begin
+                if (resp_valid) begin
+                    if (resp_error || list_word[63:12] == 52'd0 || list_word[11:0] != 12'd0) begin
+                        re_code <= `FRNIC_VENDOR_ERR_DMA_READ;
+                        event_reg <= srq_reg;
+                        ev_subtype <= `FRNIC_SRQ_EVENT_ERR;
+                        st_reg <= srq_reg ? ST_WRITE : ST_ANSWER;
+                    end else begin
+                        page_mem[page_slot] <= {number, page_no, list_word[63:12]};
+                        st_reg <= ST_ENTRY;
+                    end
+                end
+            end
+            ST_ENTRY: begin
+                line_reg <= 3'd0;
+                if (req_ready) begin
+                    st_reg <= ST_ENTRY_IN;
+                end
+            end
+            ST_ENTRY_IN: begin
+                if (resp_valid) begin
+                    // Entries of 32 bytes stand in either half of a line.
+                    line_mem[line_reg] <= entry_addr[5] ? {256'd0, resp_data[511:256]} : resp_data;
+                    line_reg <= line_reg + 1'b1;
+                    if (resp_last && resp_error) begin
+                        re_code <= `FRNIC_VENDOR_ERR_DMA_READ;
+                        event_reg <= srq_reg;
+                        ev_subtype <= `FRNIC_SRQ_EVENT_ERR;
+                        st_reg <= srq_reg ? ST_WRITE : ST_ANSWER;
+                    end else if (resp_last) begin
+                        st_reg <= ST_HEAD;
+                    end
+                end
+            end
+            ST_HEAD: begin
+                re_tag <= line[`FRNIC_RQE_TAG_TAG_LSB +: 24];
+                ci_reg <= ci_reg + 24'd1;
+                taken_reg <= 1'b1;
+                sge_index_reg <= 4'd0;
+                if (num > {26'd0, sge_room} || num > 32'd16) begin
+                    re_code <= `FRNIC_VENDOR_ERR_BAD_RQE;
+                    st_reg <= srq_reg ? ST_LIMIT : ST_TAKE;
+                end else begin
+                    re_num <= num[4:0];
+                    st_reg <= num != 32'd0 ? ST_SGES : srq_reg ? ST_LIMIT : ST_TAKE;
+                end
+            end
+            ST_SGES: begin
+                re_len <= re_len + {4'd0, sge_data[`FRNIC_SGE_LENGTH_LSB +: 32]};
+                sge_index_reg <= sge_index_reg + 1'b1;
+                if (sge_at == re_num) begin
+                    st_reg <= srq_reg ? ST_LIMIT : ST_TAKE;
+                end
+            end
+            ST_LIMIT: begin
+                // Fewer than the limit, also by the record: then the event, once.
+                if (srq_ctx_reg[S_ARMED] && below) begin
+                    limit_reg <= 1'b1;
+                    event_reg <= limit_reg;
+                    ev_subtype <= `FRNIC_SRQ_EVENT_LIMIT;
+                    st_reg <= limit_reg ? ST_WRITE : ST_RECORD;
+                end else begin
+                    st_reg <= ST_WRITE;
+                end
+            end
+            ST_TAKE: begin
+                if (gone_reg) begin
+                    re_code <= NONE;
+                    taken_reg <= 1'b0;
+                    st_reg <= ST_ANSWER;
+                end else if (lw_done) begin
+                    st_reg <= ST_ANSWER;
+                end
+            end
+            ST_WRITE: begin
+                if (gone_reg) begin
+                    re_code <= NONE;
+                    taken_reg <= 1'b0;
+                    st_reg <= ST_ANSWER;
+                end else if (srq_ready) begin
+                    st_reg <= ST_WRITTEN;
+                end
+            end
+            ST_WRITTEN: begin
+                if (srq_done) begin
+                    st_reg <= event_reg ? ST_EVENT : ST_ANSWER;
+                end
+            end
+            ST_EVENT: begin
+                if (ev_ready) begin
+                    st_reg <= ST_ANSWER;
+                end
+            end
+            default: begin // ST_ANSWER
+                re_valid <= 1'b1;
+                re_code <= gone_reg && !taken_reg ? NONE : re_code;
+                st_reg <= ST_IDLE;
+            end
+        endcase
+
+        // Remembered pages: until the QP or any SRQ is another one.
+        if (st_reg == ST_LIST_IN && resp_valid && !gone_reg) begin
+            page_ok_reg[page_slot] <= 1'b1;
+        end
+        if (st_reg == ST_LIST_IN && resp_valid && (resp_error || list_word[63:12] == 52'd0 || list_word[11:0] != 12'd0)) begin
+            page_ok_reg[page_slot] <= 1'b0;
+        end
+        if (chg_valid && chg_clear) begin
+            page_ok_reg[{1'b0, chg_index[LOG_PAGES-1:0]}] <= 1'b0;
+        end
+        if (srq_changed) begin
+            page_ok_reg[PAGES-1:PAGES/2] <= {(PAGES/2){1'b0}};
+        end
+        if (rst || sweep) begin
+            page_ok_reg <= {PAGES{1'b0}};
+        end
+        if (rst) begin
+            st_reg <= ST_IDLE;
+        end
+    end
+
+endmodule
+
+`resetall
