@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Back of the responder: takes the front's records in order once their writes are answered: completion, then ACK or NAK or READ responses, then the
+// end of the QP. So no completion and no answer passes its data (protocol rule 19). Documentation/microarchitecture.md, 7.3.1.
+
+`resetall
+`timescale 1ns / 1ps
+`default_nettype none
+
+`include "frnic_hw.vh"
+
+module frnic_resp_back #(
+    // log2 of the QPs, of the records
+    parameter LOG_QPS = 12,
+    parameter LOG_RECS = 4,
+    // log2 of the GID and P_Key tables
+    parameter LOG_GIDS = 7,
+    parameter LOG_PKEYS = 7,
+    // Bits of a record (R_W), of a packet descriptor (TXD_W)
+    parameter REC_BITS = 757,
+    parameter DESC_BITS = 739
+) (
+    input  wire                 clk,
+    input  wire                 rst,
+    // Records
+    input  wire                 rec_valid,
+    output wire                 rec_ready,
+    input  wire [REC_BITS-1:0]  rec,
+    output wire                 reading,
+    // Status of the front's writes
+    input  wire                 wr_st_valid,
+    input  wire                 wr_st_error,
+    // Completions
+    output wire                 cqe_valid,
+    input  wire                 cqe_ready,
+    output wire [23:0]          cqe_cqn,
+    output wire [255:0]         cqe_data,
+    output wire                 cqe_solicited,
+    // GID and P_Key tables
+    output wire [LOG_GIDS-1:0]  gid_index,
+    input  wire                 gid_valid,
+    input  wire                 gid_ipv6,
+    input  wire                 gid_vlan,
+    input  wire [11:0]          gid_vid,
+    input  wire [47:0]          gid_smac,
+    input  wire [127:0]         gid,
+    output wire [LOG_PKEYS-1:0] pkey_index,
+    input  wire [15:0]          pkey,
+    // frnic_xlate: hold from the request to the last piece
+    output wire                 xl_hold,
+    output wire                 xl_valid,
+    input  wire                 xl_ready,
+    output wire [31:0]          xl_key,
+    output wire [23:0]          xl_pd,
+    output wire [23:0]          xl_qpn,
+    output wire                 xl_kernel,
+    output wire [7:0]           xl_access,
+    output wire [63:0]          xl_va,
+    output wire [31:0]          xl_len,
+    input  wire                 v_valid,
+    input  wire [7:0]           v_code,
+    input  wire                 p_valid,
+    output wire                 p_ready,
+    input  wire [63:0]          p_addr,
+    input  wire [12:0]          p_len,
+    input  wire                 p_last,
+    input  wire                 p_error,
+    // frnic_dma_rd: payload of READ responses
+    output wire                 req_valid,
+    input  wire                 req_ready,
+    output wire [63:0]          req_addr,
+    output wire [12:0]          req_len,
+    // Pieces for frnic_tx_align
+    output wire                 pc_valid,
+    input  wire                 pc_ready,
+    output wire [5:0]           pc_lane,
+    output wire [12:0]          pc_len,
+    output wire                 pc_first,
+    output wire                 pc_last,
+    output wire [5:0]           pc_off,
+    // Descriptors for frnic_roce_tx; what became of them; a frame has left
+    output wire                 desc_valid,
+    input  wire                 desc_ready,
+    output reg  [DESC_BITS-1:0] desc,
+    input  wire                 ev_sent,
+    input  wire                 ev_poisoned,
+    input  wire                 ev_left,
+    // Client of the live words
+    output wire                 lw_valid,
+    output wire [23:0]          lw_qpn,
+    output wire [1:0]           lw_op,
+    output wire [7:0]           lw_mask,
+    output wire [7:0]           lw_event,
+    output wire [3:0]           lw_inc,
+    output reg  [511:0]         lw_data,
+    input  wire                 lw_done,
+    // Changes of state
+    input  wire                 chg_valid,
+    input  wire [LOG_QPS-1:0]   chg_index,
+    input  wire [2:0]           chg_state,
+    input  wire                 chg_clear,
+    output wire                 idle,
+    // Counters
+    output reg                  cnt_ack,
+    output reg                  cnt_rnr,
+    output reg                  cnt_seq,
+    output reg                  cnt_inv,
+    output reg                  cnt_access,
+    output reg                  cnt_op,
+    output reg                  cnt_tx,
+    output reg  [13:0]          cnt_tx_bytes
+);
+
+    `include "frnic_resp_rec.vh"
+    `include "frnic_tx_desc.vh"
+
+    localparam RECS = 1 << LOG_RECS;
+    localparam STATUS = `FRNIC_CMD_QP_LIVE9_STATUS_LSB - 1024;
+    localparam VENDOR_ERR = `FRNIC_CMD_QP_LIVE9_VENDOR_ERR_LSB - 1024;
+    localparam [3:0] ST_IDLE = 4'd0, ST_WAIT = 4'd1, ST_CQE = 4'd2, ST_ANS = 4'd3, ST_TX = 4'd4, ST_ROOM = 4'd5, ST_XREQ = 4'd6, ST_XV = 4'd7,
+                     ST_MAP = 4'd8, ST_READ = 4'd9, ST_DESC = 4'd10, ST_FLUSHED = 4'd11, ST_LW = 4'd12, ST_NEXT = 4'd13;
+
+    // ---- Records, and what has happened to their QPs since: mute (no answers), dead (nothing at all) ----
+    wire [REC_BITS-1:0] r;
+    wire r_valid;
+    wire r_take;
+    reg [RECS-1:0] mute_reg = {RECS{1'b0}};
+    reg [RECS-1:0] dead_reg = {RECS{1'b0}};
+    reg [RECS*LOG_QPS-1:0] index_reg = {(RECS*LOG_QPS){1'b0}};
+    reg [LOG_RECS-1:0] in_reg = {LOG_RECS{1'b0}};
+    reg [LOG_RECS-1:0] out_reg = {LOG_RECS{1'b0}};
+    integer i;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_fifo #(.WIDTH(REC_BITS), .LOG_DEPTH(LOG_RECS)) fifo (
+        .clk(clk), .rst(rst), .wr_data(rec), .wr_valid(rec_valid), .wr_ready(rec_ready), .rd_data(r), .rd_valid(r_valid), .rd_ready(r_take), .count()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    always @(posedge clk) begin
+        if (rec_valid && rec_ready) begin
+            index_reg[in_reg*LOG_QPS +: LOG_QPS] <= rec[R_QPN +: LOG_QPS];
+            mute_reg[in_reg] <= 1'b0;
+            dead_reg[in_reg] <= 1'b0;
+            in_reg <= in_reg + 1'b1;
+        end
+        if (r_take) begin
+            out_reg <= out_reg + 1'b1;
+        end
+        for (i = 0; i < RECS; i = i + 1) begin
+            if (chg_valid && chg_index == index_reg[i*LOG_QPS +: LOG_QPS]) begin
+                if (chg_clear || chg_state == `FRNIC_QP_STATE_ERR) begin
+                    mute_reg[i] <= 1'b1;
+                end
+                if (chg_clear) begin
+                    dead_reg[i] <= 1'b1;
+                end
+            end
+        end
+        if (rst) begin
+            in_reg <= {LOG_RECS{1'b0}};
+            out_reg <= {LOG_RECS{1'b0}};
+        end
+    end
+
+    wire mute = mute_reg[out_reg];
+    wire dead = dead_reg[out_reg];
+
+    // ---- Write statuses, in order ----
+    wire st_valid;
+    wire st_error;
+    wire st_take;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_fifo #(.WIDTH(1), .LOG_DEPTH(10)) st_fifo (
+        .clk(clk), .rst(rst), .wr_data(wr_st_error), .wr_valid(wr_st_valid), .wr_ready(), .rd_data(st_error), .rd_valid(st_valid), .rd_ready(st_take), .count()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    reg [3:0] state_reg = ST_IDLE;
+    reg [6:0] left_reg = 7'd0;
+    reg failed_reg = 1'b0;     // a write of this record failed
+    // READ: what is left, and where
+    reg [31:0] rd_left_reg = 32'd0;
+    reg [63:0] rd_va_reg = 64'd0;
+    reg [23:0] rd_psn_reg = 24'd0;
+    reg rd_first_reg = 1'b0;
+    reg rd_bad_reg = 1'b0;     // it ends with a NAK
+    reg [7:0] rd_code_reg = 8'd0;
+    reg [63:0] a_addr_reg = 64'd0;
+    reg [12:0] a_len_reg = 13'd0;
+    reg [63:0] b_addr_reg = 64'd0;
+    reg [12:0] b_len_reg = 13'd0;
+    reg a_last_reg = 1'b0;
+    reg a_first_reg = 1'b0;
+    // Answer at hand
+    reg [7:0] syn_reg = 8'd0;
+    reg [23:0] psn_reg = 24'd0;
+    reg end_reg = 1'b0;
+    // Packets on their way through frnic_roce_tx: their frames have room there, so that reads are never held up
+    reg [3:0] out_count_reg = 4'd0;
+    reg [3:0] built_reg = 4'd0; // not yet whole or poisoned
+    reg [23:0] bad_psn_reg = 24'd0;
+    wire [2:0] pm = r[R_PM +: 3];
+    wire [12:0] mtu = 13'd128 << pm;
+    wire [3:0] most = pm >= 3'd5 ? 4'd3 : pm == 3'd4 ? 4'd6 : 4'd12;
+
+    wire rd_last = rd_left_reg <= {19'd0, mtu};
+    wire [12:0] rd_len = rd_last ? rd_left_reg[12:0] : mtu;
+    wire rd_aeth = rd_first_reg || rd_last;
+    wire piece_room;
+
+    assign st_take = state_reg == ST_WAIT && left_reg != 7'd0;
+    assign reading = state_reg >= ST_ROOM && state_reg <= ST_FLUSHED;
+    assign r_take = state_reg == ST_NEXT;
+    assign idle = state_reg == ST_IDLE && !r_valid && out_count_reg == 4'd0;
+
+    // ---- Completion ----
+    wire [191:0] c = r[R_CQE_DATA +: 192];
+    wire [7:0] bad_flags = c[63:56] & ~(8'd1 << `FRNIC_CQE_FLAG_SOLICITED_BIT);
+    // A write that failed takes the completion along.
+    wire [191:0] c_bad = {24'd0, `FRNIC_VENDOR_ERR_DMA_WRITE, `FRNIC_CQE_STATUS_LOC_QP_OP_ERR, c[151:128], 64'd0, bad_flags, c[55:32],
+                          `FRNIC_CQE_OP_RECV, c[23:0]};
+    assign cqe_valid = state_reg == ST_CQE && !dead;
+    assign cqe_cqn = r[R_CQN +: 24];
+    assign cqe_data = {64'd0, failed_reg ? c_bad : c};
+    assign cqe_solicited = r[R_SOL] && !failed_reg;
+
+    // ---- Answer ----
+    assign gid_index = r[R_SGIDX +: LOG_GIDS];
+    assign pkey_index = r[R_PKIDX +: LOG_PKEYS];
+
+    wire in_read = state_reg == ST_DESC;
+    wire [4:0] ext_len = !in_read || rd_aeth ? 5'd4 : 5'd0;
+    wire [23:0] msn = r[R_MSN +: 24];
+
+    always @* begin
+        desc = {DESC_BITS{1'b0}};
+        desc[TXD_DMAC +: 48] = r[R_DMAC +: 48];
+        desc[TXD_SMAC +: 48] = gid_smac;
+        desc[TXD_SGID +: 128] = gid;
+        desc[TXD_DGID +: 128] = r[R_DGID +: 128];
+        desc[TXD_IPV6] = gid_ipv6;
+        desc[TXD_VLAN] = gid_vlan;
+        desc[TXD_TCI +: 16] = {r[R_TCLASS + 5 +: 3], 1'b0, gid_vid};
+        desc[TXD_SPORT +: 16] = r[R_SPORT +: 16];
+        desc[TXD_TCLASS +: 8] = r[R_TCLASS +: 8];
+        desc[TXD_HOP +: 8] = r[R_HOP +: 8];
+        desc[TXD_FLOW +: 20] = r[R_FLOW +: 20];
+        desc[TXD_OPCODE +: 8] = !in_read ? 8'h11 : rd_first_reg ? (rd_last ? 8'h10 : 8'h0d) : (rd_last ? 8'h0f : 8'h0e);
+        desc[TXD_PKEY +: 16] = pkey;
+        desc[TXD_DQPN +: 24] = r[R_DQPN +: 24];
+        desc[TXD_PSN +: 24] = in_read ? rd_psn_reg : psn_reg;
+        desc[TXD_LEN +: 13] = in_read ? rd_len : 13'd0;
+        desc[TXD_EXT_LEN +: 5] = ext_len;
+        desc[TXD_EXT +: 32] = {msn[7:0], msn[15:8], msn[23:16], in_read ? SYN_ACK : syn_reg};
+    end
+
+    assign desc_valid = (state_reg == ST_TX && !mute && gid_valid && out_count_reg < 4'd12) || state_reg == ST_DESC;
+
+    // ---- READ ----
+    assign xl_hold = state_reg >= ST_XREQ && state_reg <= ST_READ;
+    assign xl_valid = state_reg == ST_XREQ;
+    assign xl_key = r[R_RKEY +: 32];
+    assign xl_pd = r[R_PD +: 24];
+    assign xl_qpn = r[R_QPN +: 24];
+    assign xl_kernel = r[R_KERNEL];
+    assign xl_access = 8'd1 << `FRNIC_ACCESS_REMOTE_READ_BIT;
+    assign xl_va = rd_va_reg;
+    assign xl_len = {19'd0, rd_len};
+    assign p_ready = state_reg == ST_MAP;
+    assign req_valid = state_reg == ST_READ && piece_room;
+    assign req_addr = a_addr_reg;
+    assign req_len = a_len_reg;
+
+    /* verilator lint_off UNUSED */
+    wire [6:0] hdr_len = txd_header_len(gid_ipv6, gid_vlan, rd_aeth ? 5'd4 : 5'd0);
+    /* verilator lint_on UNUSED */
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_fifo #(.WIDTH(6 + 13 + 1 + 1 + 6), .LOG_DEPTH(5)) pieces (
+        .clk(clk), .rst(rst), .wr_data({a_addr_reg[5:0], a_len_reg, a_first_reg, a_last_reg, hdr_len[5:0]}), .wr_valid(req_valid && req_ready),
+        .wr_ready(piece_room), .rd_data({pc_lane, pc_len, pc_first, pc_last, pc_off}), .rd_valid(pc_valid), .rd_ready(pc_ready), .count()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    // ---- The QP's end ----
+    assign lw_valid = state_reg == ST_LW;
+    assign lw_qpn = r[R_QPN +: 24];
+    assign lw_op = dead ? 2'd0 : 2'd1;
+    assign lw_mask = dead ? 8'd0 : 8'd1 << 6;
+    assign lw_event = failed_reg ? (r[R_CQE] ? 8'd0 : `FRNIC_QP_EVENT_FATAL) : rd_bad_reg ? (rd_code_reg == `FRNIC_VENDOR_ERR_RKEY ?
+                      `FRNIC_QP_EVENT_ACCESS_ERR : `FRNIC_QP_EVENT_FATAL) : r[R_EVENT +: 8];
+    assign lw_inc = 4'd0;
+
+    always @* begin
+        lw_data = 512'd0;
+        lw_data[VENDOR_ERR +: 8] = failed_reg ? `FRNIC_VENDOR_ERR_DMA_WRITE : rd_bad_reg ? rd_code_reg : r[R_VENDOR +: 8];
+        lw_data[STATUS +: 8] = failed_reg && r[R_CQE] ? `FRNIC_CQE_STATUS_LOC_QP_OP_ERR : r[R_STATUS +: 8];
+    end
+
+    always @(posedge clk) begin
+        cnt_ack <= 1'b0;
+        cnt_rnr <= 1'b0;
+        cnt_seq <= 1'b0;
+        cnt_inv <= 1'b0;
+        cnt_access <= 1'b0;
+        cnt_op <= 1'b0;
+        cnt_tx <= desc_valid && desc_ready;
+        cnt_tx_bytes <= {1'b0, desc_valid && desc_ready ? desc[TXD_LEN +: 13] : 13'd0};
+        out_count_reg <= out_count_reg + {3'd0, desc_valid && desc_ready} - {3'd0, ev_left} - {3'd0, ev_poisoned};
+        built_reg <= built_reg + {3'd0, desc_valid && desc_ready} - {3'd0, ev_sent || ev_poisoned};
+        if (ev_poisoned && !rd_bad_reg) begin
+            rd_bad_reg <= 1'b1;
+            rd_code_reg <= `FRNIC_VENDOR_ERR_DMA_READ;
+            bad_psn_reg <= rd_psn_reg - {20'd0, built_reg};
+        end
+
+        case (state_reg)
+            ST_IDLE: begin
+                left_reg <= r[R_NWR +: 7];
+                failed_reg <= 1'b0;
+                rd_bad_reg <= 1'b0;
+                rd_first_reg <= 1'b1;
+                rd_left_reg <= r[R_LEN +: 32];
+                rd_va_reg <= r[R_VA +: 64];
+                rd_psn_reg <= r[R_PSN +: 24];
+                syn_reg <= r[R_SYN +: 8];
+                psn_reg <= r[R_PSN +: 24];
+                end_reg <= r[R_END];
+                if (r_valid) begin
+                    state_reg <= ST_WAIT;
+                end
+            end
+            ST_WAIT: begin
+                if (left_reg == 7'd0) begin
+                    // A write that failed ends the QP; of a connection the peer hears it.
+                    if (failed_reg) begin
+                        end_reg <= 1'b1;
+                        syn_reg <= SYN_OP;
+                    end
+                    state_reg <= r[R_CQE] ? ST_CQE : ST_ANS;
+                end else if (st_valid) begin
+                    left_reg <= left_reg - 7'd1;
+                    failed_reg <= failed_reg || st_error;
+                end
+            end
+            ST_CQE: begin
+                if (cqe_ready || dead) begin
+                    state_reg <= ST_ANS;
+                end
+            end
+            ST_ANS: begin
+                if (mute) begin
+                    state_reg <= end_reg ? ST_LW : ST_NEXT;
+                end else if (r[R_ANS +: 2] == ANS_READ && !failed_reg) begin
+                    state_reg <= gid_valid ? ST_ROOM : ST_NEXT;
+                end else if (r[R_ANS +: 2] != ANS_NONE || (failed_reg && r[R_RC])) begin
+                    state_reg <= ST_TX;
+                end else begin
+                    state_reg <= end_reg ? ST_LW : ST_NEXT;
+                end
+            end
+            ST_TX: begin
+                if (mute || !gid_valid || (desc_valid && desc_ready)) begin
+                    state_reg <= end_reg ? ST_LW : ST_NEXT;
+                end
+                if (desc_valid && desc_ready) begin
+                    case (syn_reg)
+                        SYN_ACK: cnt_ack <= 1'b1;
+                        SYN_SEQ: cnt_seq <= 1'b1;
+                        SYN_INV: cnt_inv <= 1'b1;
+                        SYN_ACCESS: cnt_access <= 1'b1;
+                        SYN_OP: cnt_op <= 1'b1;
+                        default: cnt_rnr <= 1'b1;
+                    endcase
+                end
+            end
+
+            // READ responses, a packet a round
+            ST_ROOM: begin
+                if (mute || rd_bad_reg) begin
+                    state_reg <= ST_FLUSHED;
+                end else if (out_count_reg < most) begin
+                    a_first_reg <= 1'b1;
+                    state_reg <= rd_len == 13'd0 ? ST_DESC : ST_XREQ;
+                end
+            end
+            ST_XREQ: begin
+                if (xl_ready) begin
+                    state_reg <= ST_XV;
+                end
+            end
+            ST_XV: begin
+                // The key is checked again: it may have gone since the request.
+                if (v_valid) begin
+                    if (v_code != 8'd0) begin
+                        rd_bad_reg <= 1'b1;
+                        rd_code_reg <= `FRNIC_VENDOR_ERR_RKEY;
+                        bad_psn_reg <= bad_psn_reg;
+                        state_reg <= ST_FLUSHED;
+                    end else begin
+                        state_reg <= ST_MAP;
+                    end
+                end
+            end
+            // All pieces are known before the first is read: a packet has two at most, for no page is smaller than 4 KB.
+            ST_MAP: begin
+                if (p_valid) begin
+                    if (a_first_reg) begin
+                        a_addr_reg <= p_addr;
+                        a_len_reg <= p_len;
+                    end
+                    b_addr_reg <= p_addr;
+                    b_len_reg <= p_len;
+                    a_last_reg <= a_first_reg;
+                    a_first_reg <= p_last;
+                    if (p_error) begin
+                        rd_bad_reg <= 1'b1;
+                        rd_code_reg <= `FRNIC_VENDOR_ERR_DMA_READ;
+                        bad_psn_reg <= bad_psn_reg;
+                    end
+                    state_reg <= p_error ? ST_FLUSHED : p_last ? ST_READ : ST_MAP;
+                    if (p_last) begin
+                        a_first_reg <= 1'b1;
+                    end
+                end
+            end
+            ST_READ: begin
+                if (req_valid && req_ready) begin
+                    a_first_reg <= 1'b0;
+                    a_addr_reg <= b_addr_reg;
+                    a_len_reg <= b_len_reg;
+                    a_last_reg <= 1'b1;
+                    state_reg <= a_last_reg ? ST_DESC : ST_READ;
+                end
+            end
+            ST_DESC: begin
+                if (desc_ready) begin
+                    rd_first_reg <= 1'b0;
+                    rd_left_reg <= rd_left_reg - {19'd0, rd_len};
+                    rd_va_reg <= rd_va_reg + {51'd0, rd_len};
+                    rd_psn_reg <= rd_psn_reg + 24'd1;
+                    state_reg <= rd_last ? ST_FLUSHED : ST_ROOM;
+                end
+            end
+            // All packets have left, or one did not.
+            ST_FLUSHED: begin
+                if (out_count_reg == 4'd0) begin
+                    syn_reg <= rd_code_reg == `FRNIC_VENDOR_ERR_RKEY ? SYN_ACCESS : SYN_OP;
+                    psn_reg <= bad_psn_reg;
+                    end_reg <= rd_bad_reg && !mute;
+                    state_reg <= rd_bad_reg && !mute ? ST_TX : ST_NEXT;
+                end
+            end
+
+            ST_LW: begin
+                if (lw_done) begin
+                    state_reg <= ST_NEXT;
+                end
+            end
+            default: begin // ST_NEXT
+                state_reg <= ST_IDLE;
+            end
+        endcase
+        if (rst) begin
+            state_reg <= ST_IDLE;
+            out_count_reg <= 4'd0;
+            built_reg <= 4'd0;
+        end
+    end
+
+endmodule
+
+`resetall
