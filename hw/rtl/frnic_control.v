@@ -194,6 +194,19 @@ module frnic_control #(
     output wire [LOG_QPS-1:0]            sqdb_index,
     output wire                          rqdb_valid,
     output wire [LOG_QPS-1:0]            rqdb_index,
+    // The SRQ table, for frnic_rq_fetch: its own while srq_lock and srq_locked, which is given while the queue manager does nothing
+    input  wire                          srq_lock,
+    output reg                           srq_locked,
+    output wire                          srq_changed,
+    input  wire                          srq_valid,
+    output wire                          srq_ready,
+    input  wire                          srq_write,
+    input  wire [LOG_SRQS-1:0]           srq_index,
+    input  wire [383:0]                  srq_wdata,
+    output wire                          srq_done,
+    output wire                          srq_live,
+    output wire                          srq_err,
+    output wire [383:0]                  srq_rdata,
     // A region's context is written: a pulse (to frnic_xlate)
     output wire                          mr_inv_valid,
     output wire [LOG_MRS-1:0]            mr_inv_index,
@@ -458,13 +471,31 @@ module frnic_control #(
     );
 
     // SRQs, MRs: five words of the image and one live word
-    wire srq_live, srq_err;
-    wire [383:0] srq_rdata;
+    wire srq_slot_ready, srq_slot_done;
+    reg srq_mine_reg = 1'b0; // whose the answer is: one at a time is under way
+
+    // A command that began meanwhile finds the SRQ table busy before it has read anything of it.
+    always @(posedge clk) begin
+        srq_locked <= srq_lock && (srq_locked || qm_state == `FRNIC_QM_STATE_IDLE) && !rst;
+    end
+
+    assign ready[SL_SRQ] = srq_slot_ready && !srq_locked;
+    assign done[SL_SRQ] = srq_slot_done && !srq_mine_reg;
+    assign srq_ready = srq_slot_ready && srq_locked;
+    assign srq_done = srq_slot_done && srq_mine_reg;
+    assign srq_changed = to[SL_SRQ] && ready[SL_SRQ] && sl_op != 2'd0;
+
+    always @(posedge clk) begin
+        if (srq_slot_ready) begin
+            srq_mine_reg <= srq_locked;
+        end
+    end
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_ctx #(.WORDS(6), .LOG_ENTRIES(LOG_SRQS), .READERS(1), .READ_LATENCY(2), .STYLE("block")) srq_table (
-        .clk(clk), .rst(rst), .slot_valid(to[SL_SRQ]), .slot_ready(ready[SL_SRQ]), .slot_op(sl_op), .slot_index(sl_index[LOG_SRQS-1:0]),
-        .slot_wdata({sl_wlive, sl_wdata[575:256]}), .slot_done(done[SL_SRQ]), .slot_live(srq_live), .slot_err(srq_err), .slot_rdata(srq_rdata),
+        .clk(clk), .rst(rst), .slot_valid(srq_locked ? srq_valid : to[SL_SRQ]), .slot_ready(srq_slot_ready),
+        .slot_op(srq_locked ? {2{srq_write}} : sl_op), .slot_index(srq_locked ? srq_index : sl_index[LOG_SRQS-1:0]),
+        .slot_wdata(srq_locked ? srq_wdata : {sl_wlive, sl_wdata[575:256]}), .slot_done(srq_slot_done), .slot_live(srq_live), .slot_err(srq_err), .slot_rdata(srq_rdata),
         .rd_valid(1'b0), .rd_ready(), .rd_index({LOG_SRQS{1'b0}}), .rd_done(), .rd_live(), .rd_err(), .rd_data(),
         .sweep(sweep), .sweep_done(own_done[3]), .flip(1'b0)
     );

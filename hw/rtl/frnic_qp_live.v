@@ -280,7 +280,10 @@ module frnic_qp_live #(
                     next[SQ_CI +: 24] = lw[SQ_CI +: 24];
                 end
                 if (lw_groups[1]) begin
-                    next[RQ_PI +: 24] = lw[RQ_PI +: 24];
+                    // A doorbell may have told more since the client read it.
+                    if (diff(lw[RQ_PI +: 24], live_reg[RQ_CI +: 24]) > rq_had) begin
+                        next[RQ_PI +: 24] = lw[RQ_PI +: 24];
+                    end
                     next[RQ_CI +: 24] = lw[RQ_CI +: 24];
                 end
                 if (lw_groups[2]) begin
@@ -527,7 +530,7 @@ module frnic_qp_live #(
             db_denied <= 1'b0;
             chg_valid <= 1'b0;
             sqdb_valid <= 1'b0;
-        rqdb_valid <= 1'b0;
+            rqdb_valid <= 1'b0;
         end
     end
 

@@ -430,6 +430,8 @@ module frnic_top #(
         .mr_rd_valid(1'b0), .mr_rd_ready(), .mr_rd_index({LOG_MRS{1'b0}}), .mr_rd_done(), .mr_rd_live(), .mr_rd_err(), .mr_rd_data(),
         .lw_valid(1'b0), .lw_qpn(24'd0), .lw_op(2'd0), .lw_mask(8'd0), .lw_event(8'd0), .lw_inc(4'd0), .lw_data(512'd0), .lw_done(), .lw_err(),
         .lw_rdata(), .chg_valid(), .chg_index(), .chg_state(), .chg_resp(), .chg_req(), .chg_clear(), .sqdb_valid(), .sqdb_index(), .rqdb_valid(), .rqdb_index(),
+        .srq_lock(1'b0), .srq_locked(), .srq_changed(), .srq_valid(1'b0), .srq_ready(), .srq_write(1'b0), .srq_index({LOG_SRQS{1'b0}}),
+        .srq_wdata(384'd0), .srq_done(), .srq_live(), .srq_err(), .srq_rdata(),
         .mr_inv_valid(), .mr_inv_index(),
         .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready), .db_type(db_type), .db_number(db_number),
         .db_index(db_index), .db_uar(db_uar), .db_bad(control_bad), .db_denied(control_denied),
