@@ -17,25 +17,30 @@ module frnic_rq_fetch #(
 ) (
     input  wire                clk,
     input  wire                rst,
-    // One entry, please
-    input  wire                rq_valid,
-    output wire                rq_ready,
-    input  wire [23:0]         rq_qpn,
-    /* verilator lint_off UNUSED */
-    input  wire [1023:0]       rq_conn,
-    /* verilator lint_on UNUSED */
-    // The answer, a pulse: 0 there is one; 0xff none; else enum vendor_err (BAD_RQE: consumed)
-    output reg                 re_valid,
-    output reg  [7:0]          re_code,
-    output reg  [23:0]         re_tag,
-    output reg  [23:0]         re_pd,
-    output reg                 re_srq,
-    output reg  [4:0]          re_num,
-    output reg  [35:0]         re_len,
-    // Its SGEs before it, one a cycle; worth something only with code 0
-    output wire                sge_valid,
-    output wire [3:0]          sge_index,
-    output wire [127:0]        sge_data,
+    // The next entry of this QP, please
+    input  wire                q_valid,
+    output wire                q_ready,
+    input  wire [23:0]         q_qpn,
+    // The answer: the entry's lines as they stand in memory, head first; one beat if there is none
+    output wire                r_valid,
+    input  wire                r_ready,
+    output wire                r_first,
+    output wire                r_last,
+    output reg  [2:0]          r_result,
+    output reg                 r_srq,
+    output reg  [23:0]         r_pd,
+    output reg  [23:0]         r_tag,
+    output reg  [4:0]          r_num,
+    output reg  [35:0]         r_length,
+    output wire [511:0]        r_line,
+    // Reader of the connection contexts
+    output wire                qp_rd_valid,
+    input  wire                qp_rd_ready,
+    output wire [LOG_QPS-1:0]  qp_rd_index,
+    input  wire                qp_rd_done,
+    input  wire                qp_rd_live,
+    input  wire                qp_rd_err,
+    input  wire [1023:0]       qp_rd_data,
     // Client of the live words
     output wire                lw_valid,
     output wire [23:0]         lw_qpn,
@@ -90,8 +95,8 @@ module frnic_rq_fetch #(
 
     localparam [4:0] ST_IDLE = 5'd0, ST_LIVE = 5'd1, ST_LOCK = 5'd2, ST_READ = 5'd3, ST_WAIT = 5'd4, ST_TEST = 5'd5, ST_RECORD = 5'd6, ST_RECORD_IN = 5'd7,
                      ST_PLACE = 5'd8, ST_LIST = 5'd9, ST_LIST_IN = 5'd10, ST_ENTRY = 5'd11, ST_ENTRY_IN = 5'd12, ST_HEAD = 5'd13, ST_SGES = 5'd14,
-                     ST_LIMIT = 5'd15, ST_TAKE = 5'd16, ST_WRITE = 5'd17, ST_WRITTEN = 5'd18, ST_EVENT = 5'd19, ST_ANSWER = 5'd20;
-    localparam [7:0] NONE = 8'hff;
+                     ST_LIMIT = 5'd15, ST_TAKE = 5'd16, ST_WRITE = 5'd17, ST_WRITTEN = 5'd18, ST_EVENT = 5'd19, ST_ANSWER = 5'd20, ST_CONN = 5'd21, ST_CONN_IN = 5'd22;
+    localparam [2:0] R_OK = 3'd0, R_NONE = 3'd1, R_BAD = 3'd2, R_DMA = 3'd3, R_SRQ = 3'd4, R_PARITY = 3'd5, R_GONE = 3'd6;
     localparam PAGES = 1 << (LOG_PAGES + 1);
 
     // Places in the words that are read
@@ -131,7 +136,7 @@ module frnic_rq_fetch #(
     assign lw_mask = st_reg == ST_TAKE ? 8'h02 : 8'h00;
     // A producer index that a doorbell brought meanwhile is kept if it is further: see frnic_qp_live.
     assign lw_data = {488'd0, pi_reg} << RQ_PI | {488'd0, ci_reg} << RQ_CI;
-    assign srq_lock = srq_reg && st_reg != ST_IDLE && st_reg != ST_EVENT && st_reg != ST_ANSWER;
+    assign srq_lock = srq_reg && st_reg != ST_IDLE && st_reg != ST_CONN && st_reg != ST_CONN_IN && st_reg != ST_EVENT && st_reg != ST_ANSWER;
     assign srq_valid = st_reg == ST_READ || st_reg == ST_WRITE;
     assign srq_write = st_reg == ST_WRITE;
     assign srq_index = srqn_reg[LOG_SRQS-1:0];
@@ -196,60 +201,85 @@ module frnic_rq_fetch #(
     // ---- The entry ----
     reg [511:0] line_mem [0:7];
     reg [2:0] line_reg = 3'd0;
-    reg [3:0] sge_index_reg = 4'd0;
-    wire [4:0] sge_at = {1'b0, sge_index_reg} + 5'd1;
-    wire [511:0] line = line_mem[st_reg == ST_HEAD ? 3'd0 : sge_at[4:2]];
+    reg [4:0] sge_at_reg = 5'd0; // counts the head as well
+    wire [511:0] line = line_mem[st_reg == ST_SGES ? sge_at_reg[4:2] : line_reg];
     wire [31:0] num = line[`FRNIC_RQE_NUM_LSB +: 32];
     wire [5:0] sge_room = stride_reg >= 4'd9 ? 6'd31 : (6'd1 << (stride_reg - 4'd4)) - 6'd1;
 
-    assign sge_valid = st_reg == ST_SGES;
-    assign sge_index = sge_index_reg;
-    assign sge_data = line[{sge_at[1:0], 7'd0} +: 128];
+    wire [31:0] sge_length = line[{sge_at_reg[1:0], 7'd0} + `FRNIC_SGE_LENGTH_LSB +: 32];
 
-    assign rq_ready = st_reg == ST_IDLE && !rst && !sweep;
-    assign idle = st_reg == ST_IDLE && !rq_valid && !re_valid;
-    assign ev_rqe = st_reg == ST_ANSWER && taken_reg;
+    assign r_valid = st_reg == ST_ANSWER;
+    assign r_first = line_reg == 3'd0;
+    assign r_last = r_result != R_OK || line_reg == r_num[4:2];
+    assign r_line = line;
+    assign q_ready = st_reg == ST_IDLE && !rst;
+    assign qp_rd_valid = st_reg == ST_CONN;
+    assign qp_rd_index = qpn_reg[LOG_QPS-1:0];
+    assign idle = st_reg == ST_IDLE && !q_valid;
+    assign ev_rqe = r_valid && r_ready && r_last && taken_reg;
+
+    /* verilator lint_off UNUSED */
+    wire [1023:0] c = qp_rd_data;
+    /* verilator lint_on UNUSED */
+    wire [23:0] c_qpn = {c[`FRNIC_CMD_QP_NUM_HI_QPN_HI_LSB +: 8], c[`FRNIC_CMD_QP_CTRL_QPN_LO_LSB +: 16]};
 
     always @(posedge clk) begin
-        re_valid <= 1'b0;
         if (st_reg != ST_IDLE && ((!srq_reg && chg_valid && chg_clear && chg_index == qpn_reg[LOG_QPS-1:0]) || sweep)) begin
             gone_reg <= 1'b1;
         end
 
         case (st_reg)
             ST_IDLE: begin
-                qpn_reg <= rq_qpn;
-                srq_reg <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
-                srqn_reg <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQN_LSB +: 24];
-                base_reg <= rq_conn[`FRNIC_CMD_QP_RQ_BASE_LSB +: 64];
-                dbrec_reg <= rq_conn[`FRNIC_CMD_QP_DBREC_LSB +: 64];
-                log_reg <= rq_conn[`FRNIC_CMD_QP_LOG_RQ_LSB +: 5];
-                stride_reg <= rq_conn[`FRNIC_CMD_QP_LOG_RQ_STRIDE_LSB +: 4];
-                listed_reg <= rq_conn[`FRNIC_CMD_QP_RING_LEVELS_LSB + 1];
-                shift_reg <= rq_conn[`FRNIC_CMD_QP_RQ_PAGE_SHIFT_LSB +: 5];
-                re_pd <= rq_conn[`FRNIC_CMD_QP_PD_PD_LSB +: 24];
-                re_srq <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
-                re_code <= 8'd0;
-                re_tag <= 24'd0;
-                re_num <= 5'd0;
-                re_len <= 36'd0;
+                qpn_reg <= q_qpn;
+                srq_reg <= 1'b0;
+                r_result <= R_OK;
+                r_tag <= 24'd0;
+                r_num <= 5'd0;
+                r_length <= 36'd0;
+                line_reg <= 3'd0;
                 gone_reg <= 1'b0;
                 tried_reg <= 1'b0;
                 limit_reg <= 1'b0;
                 taken_reg <= 1'b0;
                 event_reg <= 1'b0;
-                if (rq_valid && rq_ready) begin
-                    st_reg <= rq_conn[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB] ? ST_LOCK : ST_LIVE;
+                if (q_valid && q_ready) begin
+                    st_reg <= ST_CONN;
+                end
+            end
+            ST_CONN: begin
+                if (qp_rd_ready) begin
+                    st_reg <= ST_CONN_IN;
+                end
+            end
+            ST_CONN_IN: begin
+                srq_reg <= c[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
+                srqn_reg <= c[`FRNIC_CMD_QP_SRQ_SRQN_LSB +: 24];
+                base_reg <= c[`FRNIC_CMD_QP_RQ_BASE_LSB +: 64];
+                dbrec_reg <= c[`FRNIC_CMD_QP_DBREC_LSB +: 64];
+                log_reg <= c[`FRNIC_CMD_QP_LOG_RQ_LSB +: 5];
+                stride_reg <= c[`FRNIC_CMD_QP_LOG_RQ_STRIDE_LSB +: 4];
+                listed_reg <= c[`FRNIC_CMD_QP_RING_LEVELS_LSB + 1];
+                shift_reg <= c[`FRNIC_CMD_QP_RQ_PAGE_SHIFT_LSB +: 5];
+                r_pd <= c[`FRNIC_CMD_QP_PD_PD_LSB +: 24];
+                r_srq <= c[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
+                if (qp_rd_done) begin
+                    if (qp_rd_err || !qp_rd_live || c_qpn != qpn_reg) begin
+                        r_result <= qp_rd_err ? R_PARITY : R_GONE;
+                        srq_reg <= 1'b0;
+                        st_reg <= ST_ANSWER;
+                    end else begin
+                        st_reg <= c[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB] ? ST_LOCK : ST_LIVE;
+                    end
                 end
             end
             ST_LIVE: begin
                 pi_reg <= lw_rdata[RQ_PI +: 24];
                 ci_reg <= lw_rdata[RQ_CI +: 24];
                 if (gone_reg) begin
-                    re_code <= NONE;
+                    r_result <= R_GONE;
                     st_reg <= ST_ANSWER;
                 end else if (lw_done) begin
-                    re_code <= `FRNIC_VENDOR_ERR_PARITY;
+                    r_result <= lw_err ? R_PARITY : R_OK;
                     st_reg <= lw_err ? ST_ANSWER : ST_TEST;
                 end
             end
@@ -265,7 +295,7 @@ module frnic_rq_fetch #(
             end
             ST_WAIT: begin
                 srq_ctx_reg <= srq_rdata;
-                re_pd <= srq_rdata[`FRNIC_CMD_SRQ_PD_PD_LSB - 256 +: 24];
+                r_pd <= srq_rdata[`FRNIC_CMD_SRQ_PD_PD_LSB - 256 +: 24];
                 log_reg <= srq_rdata[`FRNIC_CMD_SRQ_LOG_SIZE_LSB - 256 +: 5];
                 stride_reg <= srq_rdata[`FRNIC_CMD_SRQ_LOG_STRIDE_LSB - 256 +: 4];
                 listed_reg <= srq_rdata[`FRNIC_CMD_SRQ_LEVELS_LSB - 256];
@@ -275,18 +305,18 @@ module frnic_rq_fetch #(
                 pi_reg <= srq_rdata[S_PI +: 24];
                 ci_reg <= srq_rdata[S_CI +: 24];
                 if (srq_done) begin
-                    re_code <= `FRNIC_VENDOR_ERR_SRQ_ERROR;
+                    r_result <= R_SRQ;
                     st_reg <= srq_err || !srq_live || srq_rdata[23:0] != srqn_reg || srq_rdata[S_ERROR] ? ST_ANSWER : ST_TEST;
                 end
             end
             ST_TEST: begin
-                re_code <= 8'd0;
+                r_result <= R_OK;
                 if (pi_reg != ci_reg) begin
                     st_reg <= ST_PLACE;
                 end else if (!tried_reg) begin
                     st_reg <= ST_RECORD;
                 end else begin
-                    re_code <= NONE;
+                    r_result <= R_NONE;
                     st_reg <= ST_ANSWER;
                 end
             end
@@ -316,7 +346,7 @@ module frnic_rq_fetch #(
                             st_reg <= ST_WRITE;
                         end
                     end else if (resp_error) begin
-                        re_code <= `FRNIC_VENDOR_ERR_DMA_READ;
+                        r_result <= R_DMA;
                         st_reg <= srq_reg ? ST_WRITE : ST_ANSWER;
                     end else begin
                         st_reg <= ST_TEST;
@@ -334,7 +364,7 @@ module frnic_rq_fetch #(
             ST_LIST_IN: begin
                 if (resp_valid) begin
                     if (resp_error || list_word[63:12] == 52'd0 || list_word[11:0] != 12'd0) begin
-                        re_code <= `FRNIC_VENDOR_ERR_DMA_READ;
+                        r_result <= R_DMA;
                         event_reg <= srq_reg;
                         ev_subtype <= `FRNIC_SRQ_EVENT_ERR;
                         st_reg <= srq_reg ? ST_WRITE : ST_ANSWER;
@@ -355,8 +385,11 @@ module frnic_rq_fetch #(
                     // Entries of 32 bytes stand in either half of a line.
                     line_mem[line_reg] <= entry_addr[5] ? {256'd0, resp_data[511:256]} : resp_data;
                     line_reg <= line_reg + 1'b1;
+                    if (resp_last) begin
+                        line_reg <= 3'd0;
+                    end
                     if (resp_last && resp_error) begin
-                        re_code <= `FRNIC_VENDOR_ERR_DMA_READ;
+                        r_result <= R_DMA;
                         event_reg <= srq_reg;
                         ev_subtype <= `FRNIC_SRQ_EVENT_ERR;
                         st_reg <= srq_reg ? ST_WRITE : ST_ANSWER;
@@ -366,22 +399,22 @@ module frnic_rq_fetch #(
                 end
             end
             ST_HEAD: begin
-                re_tag <= line[`FRNIC_RQE_TAG_TAG_LSB +: 24];
+                r_tag <= line[`FRNIC_RQE_TAG_TAG_LSB +: 24];
                 ci_reg <= ci_reg + 24'd1;
                 taken_reg <= 1'b1;
-                sge_index_reg <= 4'd0;
+                sge_at_reg <= 5'd1;
                 if (num > {26'd0, sge_room} || num > 32'd16) begin
-                    re_code <= `FRNIC_VENDOR_ERR_BAD_RQE;
+                    r_result <= R_BAD;
                     st_reg <= srq_reg ? ST_LIMIT : ST_TAKE;
                 end else begin
-                    re_num <= num[4:0];
+                    r_num <= num[4:0];
                     st_reg <= num != 32'd0 ? ST_SGES : srq_reg ? ST_LIMIT : ST_TAKE;
                 end
             end
             ST_SGES: begin
-                re_len <= re_len + {4'd0, sge_data[`FRNIC_SGE_LENGTH_LSB +: 32]};
-                sge_index_reg <= sge_index_reg + 1'b1;
-                if (sge_at == re_num) begin
+                r_length <= r_length + {4'd0, sge_length};
+                sge_at_reg <= sge_at_reg + 1'b1;
+                if (sge_at_reg == r_num) begin
                     st_reg <= srq_reg ? ST_LIMIT : ST_TAKE;
                 end
             end
@@ -398,7 +431,7 @@ module frnic_rq_fetch #(
             end
             ST_TAKE: begin
                 if (gone_reg) begin
-                    re_code <= NONE;
+                    r_result <= R_GONE;
                     taken_reg <= 1'b0;
                     st_reg <= ST_ANSWER;
                 end else if (lw_done) begin
@@ -407,7 +440,7 @@ module frnic_rq_fetch #(
             end
             ST_WRITE: begin
                 if (gone_reg) begin
-                    re_code <= NONE;
+                    r_result <= R_GONE;
                     taken_reg <= 1'b0;
                     st_reg <= ST_ANSWER;
                 end else if (srq_ready) begin
@@ -425,9 +458,10 @@ module frnic_rq_fetch #(
                 end
             end
             default: begin // ST_ANSWER
-                re_valid <= 1'b1;
-                re_code <= gone_reg && !taken_reg ? NONE : re_code;
-                st_reg <= ST_IDLE;
+                line_reg <= line_reg + {2'd0, r_ready};
+                if (r_ready && r_last) begin
+                    st_reg <= ST_IDLE;
+                end
             end
         endcase
 
