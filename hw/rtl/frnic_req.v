@@ -70,8 +70,7 @@ module frnic_req #(
     input  wire [1023:0]        qp_rd_data,
     // Three clients of the live words (3.4.1)
     output wire [2:0]           lw_valid,
-    input  wire [2:0]           lw_ready,
-    output wire [3*LOG_QPS-1:0] lw_index,
+    output wire [71:0]          lw_qpn,
     output wire [5:0]           lw_op,
     output wire [23:0]          lw_mask,
     output wire [23:0]          lw_event,
@@ -362,7 +361,7 @@ module frnic_req #(
     wire [511:0] a_lw_data;
 
     assign lw_op[3:0] = 4'd0;
-    assign lw_event = 24'd0;
+    assign lw_event[15:0] = 16'd0;
     assign lw_data = {a_lw_data, t_lw_data, 512'd0};
     assign cnt_wqe_err = t_wqe_err || a_wqe_err;
     assign idle = t_idle && a_idle && timer_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
@@ -378,7 +377,7 @@ module frnic_req #(
         .w_last(w_last), .w_code(w_code), .w_data(w_data), .e_valid(e_valid), .e_qpn(e_qpn),
         .qp_rd_valid(qp_rd_valid[1:0]), .qp_rd_ready(qp_rd_ready[1:0]), .qp_rd_index(qp_rd_index[0 +: 2*LOG_QPS]), .qp_rd_done(qp_rd_done[1:0]),
         .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
-        .lw_valid(lw_valid[1:0]), .lw_ready(lw_ready[1:0]), .lw_index(lw_index[0 +: 2*LOG_QPS]), .lw_mask(lw_mask[15:0]), .lw_inc(lw_inc[7:0]),
+        .lw_valid(lw_valid[1:0]), .lw_qpn(lw_qpn[47:0]), .lw_mask(lw_mask[15:0]), .lw_inc(lw_inc[7:0]),
         .lw_data(t_lw_data), .lw_done(lw_done[1:0]), .lw_rdata(lw_rdata),
         .fs_index(fs_index), .fs_state(state_mem[fs_index]), .fs_fresh(anew_mem[fs_index] != used_mem[fs_index]),
         .ts_index(ts_index), .ts_state(state_mem[ts_index]), .ts_fresh(anew_mem[ts_index] != used_mem[ts_index]), .ts_life(life_mem[ts_index]),
@@ -411,8 +410,8 @@ module frnic_req #(
         .wake_valid(a_wake), .wake_ready(a_wake_ready), .wake_index(a_wake_index),
         .qp_rd_valid(qp_rd_valid[2]), .qp_rd_ready(qp_rd_ready[2]), .qp_rd_index(qp_rd_index[2*LOG_QPS +: LOG_QPS]), .qp_rd_done(qp_rd_done[2]),
         .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
-        .lw_valid(lw_valid[2]), .lw_ready(lw_ready[2]), .lw_index(lw_index[2*LOG_QPS +: LOG_QPS]), .lw_op(lw_op[5:4]), .lw_mask(lw_mask[23:16]),
-        .lw_inc(lw_inc[11:8]), .lw_data(a_lw_data), .lw_done(lw_done[2]),
+        .lw_valid(lw_valid[2]), .lw_qpn(lw_qpn[71:48]), .lw_op(lw_op[5:4]), .lw_mask(lw_mask[23:16]),
+        .lw_event(lw_event[23:16]), .lw_inc(lw_inc[11:8]), .lw_data(a_lw_data), .lw_done(lw_done[2]),
         .as_index(as_index), .as_state(state_mem[as_index]), .as_fresh(anew_mem[as_index] != used_mem[as_index]), .as_life(life_mem[as_index]),
         .anew_valid(anew), .anew_index(chg_index), .lock_want(a_want), .lock_held(a_held), .lock_index(a_lock), .lock_free(a_free),
         .rs_rd_valid(rs_rd_valid[0]), .rs_rd_ready(rs_rd_ready[0]), .rs_rd_done(rs_rd_done[0]), .rs_rd_data(rs_data),

@@ -68,10 +68,10 @@ module frnic_req_ack #(
     /* verilator lint_on UNUSED */
     // Live words
     output wire                        lw_valid,
-    input  wire                        lw_ready,
-    output wire [LOG_QPS-1:0]          lw_index,
+    output wire [23:0]                 lw_qpn,
     output wire [1:0]                  lw_op,
     output wire [7:0]                  lw_mask,
+    output wire [7:0]                  lw_event,
     output wire [3:0]                  lw_inc,
     output reg  [511:0]                lw_data,
     input  wire                        lw_done,
@@ -244,8 +244,10 @@ module frnic_req_ack #(
     // ---- Live words ----
     wire drained = as_state == `FRNIC_QP_STATE_SQD && good_reg == tail;
     wire lw_none = !changed_reg && !drained && ev_reg != EV_RESP;
-    assign lw_valid = state_reg == A_LW && !asked_reg && !lw_none;
-    assign lw_index = index_reg;
+    assign lw_valid = state_reg == A_LW && !lw_none;
+    assign lw_qpn = c_qpn;
+    // Drained: told if MODIFY_QP asked for it.
+    assign lw_event = drained && !fail_reg && !moved_reg && conn_reg[`FRNIC_CMD_QP_ATTR_MASK_LSB + 16] ? `FRNIC_QP_EVENT_SQ_DRAINED : 8'd0;
     assign lw_op = moved_reg ? 2'd0 : fail_reg ? (is_rc ? 2'd1 : 2'd2) : drained ? 2'd3 : 2'd0;
     assign lw_mask = moved_reg ? 8'd0 : {1'b0, fail_reg && !flush_reg, 1'b1, 1'b0, 1'b1, 2'b00, 1'b1} & {8{changed_reg}};
     assign lw_inc = moved_reg ? 4'd0 : {stale_reg, 1'b0, ev_reg == EV_RESP, 1'b0};
@@ -647,11 +649,7 @@ module frnic_req_ack #(
                 if (fail_reg && rs_reg[RS_SEND +: 8] - first_reg < emit_end - first_reg) begin
                     rs_reg[RS_SEND +: 8] <= emit_end;
                 end
-                if (lw_ready) begin
-                    asked_reg <= 1'b1;
-                end
                 if (lw_done || lw_none) begin
-                    asked_reg <= 1'b0;
                     state_reg <= A_EMIT;
                 end
             end

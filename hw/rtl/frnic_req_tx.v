@@ -81,8 +81,7 @@ module frnic_req_tx #(
     /* verilator lint_on UNUSED */
     // Live words: client 0 of the front (reads), 1 of the back (next_psn, sq_fetch, sq_ci in a flush, counts)
     output wire [1:0]                  lw_valid,
-    input  wire [1:0]                  lw_ready,
-    output wire [2*LOG_QPS-1:0]        lw_index,
+    output wire [47:0]                 lw_qpn,
     output wire [15:0]                 lw_mask,
     output wire [7:0]                  lw_inc,
     output reg  [511:0]                lw_data,
@@ -243,7 +242,6 @@ module frnic_req_tx #(
     reg [LOG_QPS-1:0] f_index_reg;
     reg f_conn_asked_reg;
     reg f_conn_got_reg;
-    reg f_lw_asked_reg;
     reg f_lw_got_reg;
     reg f_rs_asked_reg;
     reg f_rs_got_reg;
@@ -261,7 +259,6 @@ module frnic_req_tx #(
     reg [7:0] f_send_reg;
     reg [23:0] f_from_reg;
     reg [23:0] f_avail_reg;
-    reg f_done_reg = 1'b0;
     // Fetches under way: at a WQE's end others may wait for their turn
     reg [7:0] fetches_reg = 8'd0;
 
@@ -275,12 +272,15 @@ module frnic_req_tx #(
     wire [23:0] f_again = rec_rd_data[REC_INDEX +: 24];
     wire f_got_all = f_conn_got_reg && f_lw_got_reg && f_rs_got_reg;
 
+    // done is never given in two cycles running.
+    wire f_over = f_state_reg == F_DONE && !done_valid;
+
     assign sched_ready = f_state_reg == F_IDLE && !sweep && !rst && !fetches_reg[7];
     assign fs_index = f_index_reg;
     assign qp_rd_valid[0] = f_state_reg == F_READ && !f_conn_asked_reg;
     assign qp_rd_index[0 +: LOG_QPS] = f_index_reg;
-    assign lw_valid[0] = f_state_reg == F_READ && !f_lw_asked_reg;
-    assign lw_index[0 +: LOG_QPS] = f_index_reg;
+    assign lw_valid[0] = f_state_reg == F_READ && !f_lw_got_reg;
+    assign lw_qpn[23:0] = {{(24-LOG_QPS){1'b0}}, f_index_reg};
     assign lw_mask[7:0] = 8'd0;
     assign lw_inc[3:0] = 4'd0;
     assign rs_rd_valid[0] = f_state_reg == F_READ && !f_rs_asked_reg;
@@ -299,13 +299,11 @@ module frnic_req_tx #(
     assign g_shift = f_shift_reg;
 
     always @(posedge clk) begin
-        f_done_reg <= 1'b0;
         case (f_state_reg)
             F_IDLE: begin
                 f_index_reg <= sched_index;
                 f_conn_asked_reg <= 1'b0;
                 f_conn_got_reg <= 1'b0;
-                f_lw_asked_reg <= 1'b0;
                 f_lw_got_reg <= 1'b0;
                 f_rs_asked_reg <= 1'b0;
                 f_rs_got_reg <= 1'b0;
@@ -317,9 +315,6 @@ module frnic_req_tx #(
                 f_rec_asked_reg <= 1'b0;
                 if (qp_rd_ready[0]) begin
                     f_conn_asked_reg <= 1'b1;
-                end
-                if (lw_ready[0]) begin
-                    f_lw_asked_reg <= 1'b1;
                 end
                 if (rs_rd_ready[0]) begin
                     f_rs_asked_reg <= 1'b1;
@@ -390,7 +385,6 @@ module frnic_req_tx #(
             F_FLUSH: begin
                 f_conn_asked_reg <= 1'b0;
                 f_conn_got_reg <= 1'b0;
-                f_lw_asked_reg <= 1'b0;
                 f_lw_got_reg <= 1'b0;
                 f_rs_asked_reg <= 1'b0;
                 f_rs_got_reg <= 1'b0;
@@ -404,13 +398,13 @@ module frnic_req_tx #(
                 end
             end
             default: begin // F_DONE
-                f_done_reg <= 1'b1;
-                f_state_reg <= F_IDLE;
+                if (f_over) begin
+                    f_state_reg <= F_IDLE;
+                end
             end
         endcase
         if (rst) begin
             f_state_reg <= F_IDLE;
-            f_done_reg <= 1'b0;
         end
     end
 
@@ -705,16 +699,15 @@ module frnic_req_tx #(
 
     // ---- Live words of the back: a held operation, overtaken by nobody ----
     reg lw_held_reg = 1'b0;
-    reg lw_given_reg = 1'b0;
-    reg [LOG_QPS-1:0] lw_index_reg;
+    reg [23:0] lw_qpn_reg;
     reg [7:0] lw_mask_reg;
     reg [3:0] lw_inc_reg;
     reg [23:0] lw_next_reg;
     reg [23:0] lw_fetch_reg;
     reg [23:0] lw_ci_reg;
 
-    assign lw_valid[1] = lw_held_reg && !lw_given_reg;
-    assign lw_index[LOG_QPS +: LOG_QPS] = lw_index_reg;
+    assign lw_valid[1] = lw_held_reg;
+    assign lw_qpn[47:24] = lw_qpn_reg;
     assign lw_mask[15:8] = lw_mask_reg;
     assign lw_inc[7:4] = lw_inc_reg;
     always @* begin
@@ -831,8 +824,7 @@ module frnic_req_tx #(
     assign settle_valid = t_state_reg == T_SETTLE;
     assign settle_index = t_index;
 
-    // The front's end of a grant waits for the port in no case: the back's comes from a queue.
-    assign end_take = t_state_reg == T_IDLE && end_valid && !f_done_reg && !wake_valid;
+    assign end_take = t_state_reg == T_IDLE && end_valid && !f_over && !done_valid && !wake_valid;
     assign w_ready = (t_state_reg == T_IDLE && !end_valid) || t_state_reg == T_UNITS;
     assign idle = f_state_reg == F_IDLE && t_state_reg == T_IDLE && !end_valid && !w_valid && !lw_held_reg && !wake_valid && fetches_reg == 8'd0;
 
@@ -847,12 +839,9 @@ module frnic_req_tx #(
 
     always @(posedge clk) begin
         done_valid <= 1'b0;
-        if (f_done_reg) begin
+        if (f_over || end_take) begin
             done_valid <= 1'b1;
-            done_index <= f_index_reg;
-        end else if (end_take) begin
-            done_valid <= 1'b1;
-            done_index <= end_index;
+            done_index <= f_over ? f_index_reg : end_index;
         end
         fetches_reg <= fetches_reg + {7'd0, g_valid && g_ready} - {7'd0, end_take};
         if (wake_ready) begin
@@ -862,21 +851,17 @@ module frnic_req_tx #(
         // A held operation of a QP that begins anew changes nothing any more.
         if (lw_take) begin
             lw_held_reg <= 1'b1;
-            lw_given_reg <= 1'b0;
-            lw_index_reg <= t_index;
+            lw_qpn_reg <= t_qpn_reg;
             lw_mask_reg <= t_state_reg == T_FLUSH ? 8'h05 : 8'h04;
             lw_inc_reg <= t_state_reg == T_COMMIT && !bad_pkt_reg ? {1'b0, k_again, 1'b0, 1'b1} : 4'd0;
             lw_next_reg <= t_state_reg == T_COMMIT ? next_after : s_next;
             lw_fetch_reg <= rs_wr_data[RS_FETCH +: 24];
             lw_ci_reg <= rs_wr_data[RS_CI +: 24];
         end else begin
-            if (lw_ready[1]) begin
-                lw_given_reg <= 1'b1;
-            end
             if (lw_done[1]) begin
                 lw_held_reg <= 1'b0;
             end
-            if (anew_valid && anew_index == lw_index_reg) begin
+            if (anew_valid && anew_index == lw_qpn_reg[LOG_QPS-1:0]) begin
                 lw_mask_reg <= 8'd0;
                 lw_inc_reg <= 4'd0;
             end
