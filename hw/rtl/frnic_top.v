@@ -136,11 +136,16 @@ module frnic_top #(
     localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB | 32'd1 << `FRNIC_REG_FEATURES_ETH_LSB;
 
     // Clients of the DMA engines; the first ones of each are small and go before payload
-    localparam RD_CONTROL = 0, RD_CQ = 2, RD_ETH = 3, RDS = 6;
+    localparam RD_CONTROL = 0, RD_CQ = 2, RD_WQE = 3, RD_RQ = 4, RD_XL_REQ = 5, RD_XL_RESP = 6, RD_ETH = 7, RDS = 10;
     localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WR_ETH = 3, WRS = 6;
     // Sources of events, units behind the doorbells
-    localparam EV_CONTROL = 0, EV_CQ = 1, EV_ETH = 2, EVS = 3;
+    localparam EV_CONTROL = 0, EV_CQ = 1, EV_ETH = 2, EV_RQ = 3, EVS = 4;
     localparam DB_CONTROL = 0, DB_EQ = 1, DB_CQ = 2, DB_ETH = 3, DBS = 4;
+    // Readers of contexts, clients of the live words, sweeps outside frnic_control
+    localparam QR_RQ = 0, QRS = 1;
+    localparam MR_XL_REQ = 0, MR_XL_RESP = 1, MRS = 2;
+    localparam LW_RQ = 0, LWS = 1;
+    localparam SWEEPS = 4;
     localparam TAG_W = 8;
 
     // ---- Resets, levels from other domains ----
@@ -188,7 +193,7 @@ module frnic_top #(
     wire wr_error;
 
     /* verilator lint_off PINCONNECTEMPTY */
-    frnic_dma_rd #(.CLIENTS(RDS), .TAG_W(TAG_W)) dma_rd (
+    frnic_dma_rd #(.CLIENTS(RDS), .HIGH(RD_ETH), .TAG_W(TAG_W)) dma_rd (
         .clk(clk), .rst(user_rst),
         .req_valid(rd_req_valid), .req_ready(rd_req_ready), .req_addr(rd_req_addr), .req_len(rd_req_len), .req_tag(rd_req_tag),
         .resp_valid(rd_resp_valid), .resp_ready(rd_resp_ready), .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error),
@@ -246,6 +251,10 @@ module frnic_top #(
     wire [15:0] dbs_addr;
     wire [31:0] dbs_data;
     wire db_idle;
+    wire sq_push;
+    wire [2:0] sq_units;
+    wire [2559:0] sq_data;
+    wire wqe_pushed;
 
     assign unit_bad[DB_CONTROL] = control_bad;
     assign unit_bad[DB_EQ] = eq_bad;
@@ -270,7 +279,7 @@ module frnic_top #(
         .cq_valid(cq_db_valid), .cq_ready(cq_db_ready), .eq_valid(eq_db_valid), .eq_ready(eq_db_ready),
         .eth_valid(eth_db_valid), .eth_ready(eth_db_ready),
         .db_type(db_type), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_uar(db_uar),
-        .sq_push(), .sq_units(), .sq_data(), .unit_bad(unit_bad), .unit_denied(unit_denied), .unit_pushed(1'b0), .ev_dropped(db_dropped),
+        .sq_push(sq_push), .sq_units(sq_units), .sq_data(sq_data), .unit_bad(unit_bad), .unit_denied(unit_denied), .unit_pushed(wqe_pushed), .ev_dropped(db_dropped),
         .rq_req(dbs_req), .rq_addr(dbs_addr), .rs_valid(dbs_valid), .rs_data(dbs_data), .idle(db_idle)
     );
     /* verilator lint_on PINCONNECTEMPTY */
@@ -383,12 +392,53 @@ module frnic_top #(
     wire [83:0] cnt_bytes;
     wire control_quiet;
 
-    assign rd_req_tag = {(RDS*TAG_W){1'b0}};
+    // Contexts, live words
+    wire [QRS-1:0] qp_rd_valid;
+    wire [QRS-1:0] qp_rd_ready;
+    wire [QRS*LOG_QPS-1:0] qp_rd_index;
+    wire [QRS-1:0] qp_rd_done;
+    wire qp_rd_live, qp_rd_err;
+    wire [1023:0] qp_rd_data;
+    wire [MRS-1:0] mr_rd_valid;
+    wire [MRS-1:0] mr_rd_ready;
+    wire [MRS*LOG_MRS-1:0] mr_rd_index;
+    wire [MRS-1:0] mr_rd_done;
+    wire mr_rd_live, mr_rd_err;
+    wire [383:0] mr_rd_data;
+    wire [LWS-1:0] lw_valid;
+    wire [LWS*24-1:0] lw_qpn;
+    wire [LWS*2-1:0] lw_op;
+    wire [LWS*8-1:0] lw_mask;
+    wire [LWS*8-1:0] lw_event;
+    wire [LWS*4-1:0] lw_inc;
+    wire [LWS*512-1:0] lw_data;
+    wire [LWS-1:0] lw_done;
+    wire lw_err;
+    wire [511:0] lw_rdata;
+    wire chg_valid, chg_clear;
+    wire [LOG_QPS-1:0] chg_index;
+    wire sqdb_valid;
+    wire [LOG_QPS-1:0] sqdb_index;
+    wire srq_lock, srq_locked, srq_changed, srq_slot_valid, srq_slot_ready, srq_slot_write, srq_slot_done, srq_slot_live, srq_slot_err;
+    wire [LOG_SRQS-1:0] srq_slot_index;
+    wire [383:0] srq_slot_wdata;
+    wire [383:0] srq_slot_rdata;
+    wire mr_inv_valid;
+    wire [LOG_MRS-1:0] mr_inv_index;
+    wire sched_sweep_done, xl_req_sweep_done, xl_resp_sweep_done;
+    wire sched_idle, wqe_idle, rq_fetch_idle, xl_req_idle, xl_resp_idle;
+    wire cnt_rqe;
+    // All is answered, and nobody has begun anything
+    wire fetch_idle = sched_idle && wqe_idle && rq_fetch_idle && xl_req_idle && xl_resp_idle;
+
+    assign rd_req_tag[RD_WQE*TAG_W-1:0] = {(RD_WQE*TAG_W){1'b0}};
+    assign rd_req_tag[RD_WQE*TAG_W+1 +: TAG_W-1] = {(TAG_W-1){1'b0}};
+    assign rd_req_tag[RDS*TAG_W-1:(RD_WQE+1)*TAG_W] = {((RDS-RD_WQE-1)*TAG_W){1'b0}};
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_control #(
         .LOG_QPS(LOG_QPS), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS), .LOG_SRQS(LOG_SRQS), .LOG_MRS(LOG_MRS), .LOG_UARS(LOG_UARS),
-        .LOG_CQE(18), .FEATURES(FEATURES)
+        .LOG_CQE(18), .FEATURES(FEATURES), .QP_READERS(QRS), .MR_READERS(MRS), .LW_CLIENTS(LWS), .SWEEPS(SWEEPS)
     ) control (
         .clk(clk), .rst(user_rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -399,8 +449,8 @@ module frnic_top #(
         .time_ns(time_ns), .cfg_mac(cfg_mac), .cfg_push_bytes(cfg_push_bytes), .cfg_msix_vectors(cfg_msix_vectors),
         .link_up(link), .mac_ready(mac),
         .dev_enable(dev_enable), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .refuse(refuse),
-        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle && eth_idle), .clear(clear), .sweep(sweep),
-        .sweep_done_in(cq_sweep_done),
+        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle && eth_idle && fetch_idle), .clear(clear), .sweep(sweep),
+        .sweep_done_in({xl_resp_sweep_done, xl_req_sweep_done, sched_sweep_done, cq_sweep_done}),
         .eq_slot_valid(eq_slot_valid), .eq_slot_ready(eq_slot_ready), .eq_slot_op(eq_slot_op), .eq_slot_index(eq_slot_index),
         .eq_slot_wdata(eq_slot_wdata), .eq_slot_done(eq_slot_done), .eq_slot_status(eq_slot_status), .eq_slot_rdata(eq_slot_rdata),
         .cq_slot_valid(cq_slot_valid), .cq_slot_ready(cq_slot_ready), .cq_slot_op(cq_slot_op), .cq_slot_index(cq_slot_index),
@@ -426,16 +476,93 @@ module frnic_top #(
         .stall_ready({m_axi_rready, m_axi_arready, m_axi_wready, m_axi_awready}),
         .psn_gap(1'b0), .psn_gap_qpn(24'd0),
         .eq_overflow_set(eq_overflow_set), .eq_fatal_valid(eq_fatal_valid), .eq_fatal_eqn(eq_fatal_eqn), .parity_fatal(cq_parity),
-        .qp_rd_valid(1'b0), .qp_rd_ready(), .qp_rd_index({LOG_QPS{1'b0}}), .qp_rd_done(), .qp_rd_live(), .qp_rd_err(), .qp_rd_data(),
-        .mr_rd_valid(1'b0), .mr_rd_ready(), .mr_rd_index({LOG_MRS{1'b0}}), .mr_rd_done(), .mr_rd_live(), .mr_rd_err(), .mr_rd_data(),
-        .lw_valid(1'b0), .lw_qpn(24'd0), .lw_op(2'd0), .lw_mask(8'd0), .lw_event(8'd0), .lw_inc(4'd0), .lw_data(512'd0), .lw_done(), .lw_err(),
-        .lw_rdata(), .chg_valid(), .chg_index(), .chg_state(), .chg_resp(), .chg_req(), .chg_clear(), .sqdb_valid(), .sqdb_index(), .rqdb_valid(), .rqdb_index(),
-        .srq_lock(1'b0), .srq_locked(), .srq_changed(), .srq_valid(1'b0), .srq_ready(), .srq_write(1'b0), .srq_index({LOG_SRQS{1'b0}}),
-        .srq_wdata(384'd0), .srq_done(), .srq_live(), .srq_err(), .srq_rdata(),
-        .mr_inv_valid(), .mr_inv_index(),
+        .qp_rd_valid(qp_rd_valid), .qp_rd_ready(qp_rd_ready), .qp_rd_index(qp_rd_index), .qp_rd_done(qp_rd_done), .qp_rd_live(qp_rd_live),
+        .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
+        .mr_rd_valid(mr_rd_valid), .mr_rd_ready(mr_rd_ready), .mr_rd_index(mr_rd_index), .mr_rd_done(mr_rd_done), .mr_rd_live(mr_rd_live),
+        .mr_rd_err(mr_rd_err), .mr_rd_data(mr_rd_data),
+        .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_data(lw_data),
+        .lw_done(lw_done), .lw_err(lw_err), .lw_rdata(lw_rdata),
+        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(), .chg_resp(), .chg_req(), .chg_clear(chg_clear),
+        .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index), .rqdb_valid(), .rqdb_index(),
+        .srq_lock(srq_lock), .srq_locked(srq_locked), .srq_changed(srq_changed), .srq_valid(srq_slot_valid), .srq_ready(srq_slot_ready),
+        .srq_write(srq_slot_write), .srq_index(srq_slot_index), .srq_wdata(srq_slot_wdata), .srq_done(srq_slot_done),
+        .srq_live(srq_slot_live), .srq_err(srq_slot_err), .srq_rdata(srq_slot_rdata),
+        .mr_inv_valid(mr_inv_valid), .mr_inv_index(mr_inv_index),
         .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready), .db_type(db_type), .db_number(db_number),
         .db_index(db_index), .db_uar(db_uar), .db_bad(control_bad), .db_denied(control_denied),
         .cqerr_valid(cqerr_valid), .cqerr_ready(cqerr_ready), .cqerr_cqn(cqerr_cqn), .flip_qp(flip_qp), .quiet(control_quiet)
+    );
+
+    // ---- Scheduler, WQEs, receive entries, translation ----
+    // Requester and responder do not exist yet: nobody takes a grant's work, asks for an entry or translates.
+    wire sched_valid;
+    wire [LOG_QPS-1:0] sched_index;
+
+    frnic_sched #(.LOG_QPS(LOG_QPS)) sched (
+        .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(sched_sweep_done), .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index),
+        .wake_valid(1'b0), .wake_ready(), .wake_index({LOG_QPS{1'b0}}), .sched_valid(sched_valid), .sched_ready(1'b1),
+        .sched_index(sched_index), .done_valid(sched_valid), .done_index(sched_index), .idle(sched_idle)
+    );
+
+    frnic_wqe_fetch #(.LOG_QPS(LOG_QPS)) wqe_fetch (
+        .clk(clk), .rst(user_rst),
+        .g_valid(1'b0), .g_ready(), .g_qpn(24'd0), .g_index(24'd0), .g_avail(24'd0), .g_base(64'd0), .g_log(5'd0), .g_listed(1'b0), .g_shift(5'd0),
+        .w_valid(), .w_ready(1'b1), .w_qpn(), .w_index(), .w_first(), .w_last(), .w_code(), .w_data(),
+        .e_valid(), .e_qpn(), .e_next(), .e_stale(), .bump_valid(1'b0), .bump_index({LOG_QPS{1'b0}}),
+        .pu_valid(sqdb_valid && sq_push), .pu_qpn(db_number), .pu_index(db_index - {21'd0, sq_units}), .pu_units(sq_units), .pu_data(sq_data),
+        .req_valid(rd_req_valid[RD_WQE]), .req_ready(rd_req_ready[RD_WQE]), .req_addr(rd_req_addr[RD_WQE*64 +: 64]),
+        .req_len(rd_req_len[RD_WQE*13 +: 13]), .req_tag(rd_req_tag[RD_WQE*TAG_W]), .resp_valid(rd_resp_valid[RD_WQE]),
+        .resp_ready(rd_resp_ready[RD_WQE]), .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error),
+        .resp_tag(rd_resp_tag[0]), .idle(wqe_idle), .ev_pushed(wqe_pushed)
+    );
+
+    assign lw_event[LW_RQ*8 +: 8] = 8'd0;
+    assign lw_inc[LW_RQ*4 +: 4] = 4'd0;
+    assign ev_type[EV_RQ*8 +: 8] = `FRNIC_EQE_TYPE_SRQ;
+    assign ev_data[EV_RQ*32 +: 32] = 32'd0;
+
+    frnic_rq_fetch #(.LOG_QPS(LOG_QPS), .LOG_SRQS(LOG_SRQS), .LOG_EQS(LOG_EQS)) rq_fetch (
+        .clk(clk), .rst(user_rst),
+        .q_valid(1'b0), .q_ready(), .q_qpn(24'd0), .r_valid(), .r_ready(1'b1), .r_first(), .r_last(), .r_result(), .r_srq(), .r_pd(), .r_tag(),
+        .r_num(), .r_length(), .r_line(),
+        .qp_rd_valid(qp_rd_valid[QR_RQ]), .qp_rd_ready(qp_rd_ready[QR_RQ]), .qp_rd_index(qp_rd_index[QR_RQ*LOG_QPS +: LOG_QPS]),
+        .qp_rd_done(qp_rd_done[QR_RQ]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
+        .lw_valid(lw_valid[LW_RQ]), .lw_qpn(lw_qpn[LW_RQ*24 +: 24]), .lw_op(lw_op[LW_RQ*2 +: 2]), .lw_mask(lw_mask[LW_RQ*8 +: 8]),
+        .lw_data(lw_data[LW_RQ*512 +: 512]), .lw_done(lw_done[LW_RQ]), .lw_err(lw_err), .lw_rdata(lw_rdata),
+        .chg_valid(chg_valid), .chg_index(chg_index), .chg_clear(chg_clear),
+        .srq_lock(srq_lock), .srq_locked(srq_locked), .srq_changed(srq_changed), .srq_valid(srq_slot_valid), .srq_ready(srq_slot_ready),
+        .srq_write(srq_slot_write), .srq_index(srq_slot_index), .srq_wdata(srq_slot_wdata), .srq_done(srq_slot_done),
+        .srq_live(srq_slot_live), .srq_err(srq_slot_err), .srq_rdata(srq_slot_rdata),
+        .ev_valid(ev_valid[EV_RQ]), .ev_ready(ev_ready[EV_RQ]), .ev_eqn(ev_eqn[EV_RQ*LOG_EQS +: LOG_EQS]),
+        .ev_subtype(ev_subtype[EV_RQ*8 +: 8]), .ev_number(ev_number[EV_RQ*24 +: 24]),
+        .req_valid(rd_req_valid[RD_RQ]), .req_ready(rd_req_ready[RD_RQ]), .req_addr(rd_req_addr[RD_RQ*64 +: 64]),
+        .req_len(rd_req_len[RD_RQ*13 +: 13]), .resp_valid(rd_resp_valid[RD_RQ]), .resp_ready(rd_resp_ready[RD_RQ]),
+        .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error), .sweep(sweep), .idle(rq_fetch_idle), .ev_rqe(cnt_rqe)
+    );
+
+    frnic_xlate #(.LOG_MRS(LOG_MRS)) xlate_req (
+        .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(xl_req_sweep_done),
+        .rq_valid(1'b0), .rq_ready(), .rq_key(32'd0), .rq_pd(24'd0), .rq_qpn(24'd0), .rq_kernel(1'b0), .rq_access(8'd0), .rq_va(64'd0),
+        .rq_len(32'd0), .rq_check(1'b0), .v_valid(), .v_code(), .p_valid(), .p_ready(1'b1), .p_addr(), .p_len(), .p_last(), .p_error(),
+        .mr_rd_valid(mr_rd_valid[MR_XL_REQ]), .mr_rd_ready(mr_rd_ready[MR_XL_REQ]), .mr_rd_index(mr_rd_index[MR_XL_REQ*LOG_MRS +: LOG_MRS]),
+        .mr_rd_done(mr_rd_done[MR_XL_REQ]), .mr_rd_live(mr_rd_live), .mr_rd_err(mr_rd_err), .mr_rd_data(mr_rd_data),
+        .inv_valid(mr_inv_valid), .inv_index(mr_inv_index),
+        .req_valid(rd_req_valid[RD_XL_REQ]), .req_ready(rd_req_ready[RD_XL_REQ]), .req_addr(rd_req_addr[RD_XL_REQ*64 +: 64]),
+        .req_len(rd_req_len[RD_XL_REQ*13 +: 13]), .resp_valid(rd_resp_valid[RD_XL_REQ]), .resp_ready(rd_resp_ready[RD_XL_REQ]),
+        .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error), .idle(xl_req_idle), .ev_hit(), .ev_miss()
+    );
+
+    frnic_xlate #(.LOG_MRS(LOG_MRS)) xlate_resp (
+        .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(xl_resp_sweep_done),
+        .rq_valid(1'b0), .rq_ready(), .rq_key(32'd0), .rq_pd(24'd0), .rq_qpn(24'd0), .rq_kernel(1'b0), .rq_access(8'd0), .rq_va(64'd0),
+        .rq_len(32'd0), .rq_check(1'b0), .v_valid(), .v_code(), .p_valid(), .p_ready(1'b1), .p_addr(), .p_len(), .p_last(), .p_error(),
+        .mr_rd_valid(mr_rd_valid[MR_XL_RESP]), .mr_rd_ready(mr_rd_ready[MR_XL_RESP]),
+        .mr_rd_index(mr_rd_index[MR_XL_RESP*LOG_MRS +: LOG_MRS]),
+        .mr_rd_done(mr_rd_done[MR_XL_RESP]), .mr_rd_live(mr_rd_live), .mr_rd_err(mr_rd_err), .mr_rd_data(mr_rd_data),
+        .inv_valid(mr_inv_valid), .inv_index(mr_inv_index),
+        .req_valid(rd_req_valid[RD_XL_RESP]), .req_ready(rd_req_ready[RD_XL_RESP]), .req_addr(rd_req_addr[RD_XL_RESP*64 +: 64]),
+        .req_len(rd_req_len[RD_XL_RESP*13 +: 13]), .resp_valid(rd_resp_valid[RD_XL_RESP]), .resp_ready(rd_resp_ready[RD_XL_RESP]),
+        .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error), .idle(xl_resp_idle), .ev_hit(), .ev_miss()
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
@@ -572,13 +699,14 @@ module frnic_top #(
         {67'd0, cnt_roce_rx} << `FRNIC_COUNTER_ROCE_RX_PKTS |
         {67'd0, cnt_tx} << `FRNIC_COUNTER_TX_FRAMES | {67'd0, cnt_eth_tx} << `FRNIC_COUNTER_ETH_TX_FRAMES |
         {67'd0, cnt_eth_tx_err} << `FRNIC_COUNTER_ETH_TX_ERR | {67'd0, cnt_eth_rx} << `FRNIC_COUNTER_ETH_RX_FRAMES |
-        {67'd0, cnt_nobuf} << `FRNIC_COUNTER_ETH_RX_NOBUF;
+        {67'd0, cnt_nobuf} << `FRNIC_COUNTER_ETH_RX_NOBUF |
+        {67'd0, wqe_pushed} << `FRNIC_COUNTER_WQES_PUSHED | {67'd0, cnt_rqe} << `FRNIC_COUNTER_RQES;
     // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX
     assign cnt_bytes = {cnt_roce_rx_bytes, 14'd0, cnt_eth_rx_bytes, cnt_eth_tx_bytes, cnt_rx_bytes, cnt_tx_bytes};
 
     // ---- Idle ----
     assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0 &&
-        cq_idle && !cq_timer && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid && eth_idle && !eth_tx_tvalid &&
+        cq_idle && !cq_timer && fetch_idle && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid && eth_idle && !eth_tx_tvalid &&
         !tx_tvalid;
     assign timer_valid = 1'b0;
     assign timer_ns = 64'd0;
