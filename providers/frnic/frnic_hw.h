@@ -711,7 +711,7 @@
 	X(INVALID_QPN, 0x01, EINVAL, "QPN out of range, reserved, or not a live QP.") \
 	X(BAD_OPCODE, 0x02, EOPNOTSUPP, "Unknown command.") \
 	X(BAD_TRANSPORT, 0x03, EINVAL, "Transport type is not RoCE v2.") \
-	X(BUSY, 0x04, EBUSY, "Object exists already, is referred to, or the FSM runs a command.") \
+	X(BUSY, 0x04, EBUSY, "Object exists already, is referred to, has work of its send queue to end first (SQE to RTS, ORD 0), or the FSM runs a command.") \
 	X(NO_MEMORY, 0x05, ENOMEM, "Out of memory or packet buffers.") \
 	X(BAD_CQN, 0x06, EINVAL, "No such CQ, or in error.") \
 	X(BAD_EQN, 0x07, EINVAL, "No such EQ.") \

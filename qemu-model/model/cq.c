@@ -17,6 +17,7 @@ static void cq_event(struct frnic_backend *be, struct cq *cq)
 	timer_cancel(be, &cq->mod_timer);
 	cq->unreported = 0;
 	cq->armed = false;
+	cq->told = true;
 	cq->event_lost = !eq_push(be, cq->eqn, FRNIC_EQE_TYPE_COMP, 0, cq->cqn, cq->pi);
 	if (!cq->event_lost)
 		cq->events++;
@@ -55,7 +56,10 @@ static void cq_notify(struct frnic_backend *be, struct cq *cq, bool solicited)
 	}
 }
 
-/* Doorbell. What came between the last poll and the arming counts as well: no lost wake-up. */
+/*
+ * Doorbell. What came between the last poll and the arming counts as well: no lost wake-up. But an entry is told once: the index in the doorbell is a
+ * process's word, and one that stays behind must not bring an event with each doorbell; they would fill the kernel's list of events.
+ */
 void cq_request_event(struct frnic_backend *be, struct cq *cq, uint32_t index, bool solicited)
 {
 	bool due;
@@ -68,7 +72,7 @@ void cq_request_event(struct frnic_backend *be, struct cq *cq, uint32_t index, b
 	due = idx_diff(cq->pi, index) > 0;
 	if (solicited)
 		due = cq->sol_any && idx_diff(cq->sol_index, index) > 0;
-	if (due)
+	if (due && !cq->told)
 		cq_event(be, cq);
 }
 
@@ -130,6 +134,7 @@ int cq_push(struct frnic_backend *be, uint32_t cqn, struct frnic_cqe *cqe, bool 
 		return -1;
 	}
 	cq->pi = idx_add(cq->pi, 1);
+	cq->told = false;
 	cq->cqes++;
 	COUNT(be, CQES);
 	if (FRNIC_GET(FRNIC_CQE_W4_STATUS, cqe->w4) != FRNIC_CQE_STATUS_SUCCESS)
@@ -216,6 +221,7 @@ static uint8_t create_commit(struct frnic_backend *be, const void *p, void *resp
 	cq->cqn = req->cqn;
 	cq->eqn = FRNIC_GET(FRNIC_CMD_CQ_EQN_EQN, req->eqn);
 	cq->state = FRNIC_CQ_STATE_OK;
+	cq->told = true; /* there is nothing to tell */
 	cq->uar = req->uar;
 	cq->user_handle = req->user_handle;
 	cq->dbrec = req->dbrec;

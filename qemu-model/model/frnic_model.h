@@ -292,6 +292,7 @@ struct cq {
 	uint32_t sol_index; /* one past the last solicited or failed entry */
 	bool sol_any; /* there was one */
 	uint32_t unreported; /* CQEs since the last event */
+	bool told; /* no CQE since the last event */
 	bool event_lost; /* its event did not fit in the EQ; given again when there is room */
 	uint32_t refs, cqes, events;
 	struct timer mod_timer;

@@ -530,6 +530,14 @@ static uint8_t empty_sq_check(struct frnic_backend *be, const struct qp *qp)
 	return FRNIC_STATUS_SUCCESS;
 }
 
+/* What was posted up to the error must complete as flushed, not be sent: SQE is left when the flush is through. */
+static uint8_t flushed_check(struct frnic_backend *be, const struct qp *qp)
+{
+	if (qp->req.head != qp->req.tail || qp->sq_fetch != qp->sq_pi)
+		return REFUSE(be, BUSY, struct frnic_cmd_qp, rq);
+	return FRNIC_STATUS_SUCCESS;
+}
+
 static uint8_t live_check(struct frnic_backend *be, const void *p)
 {
 	const struct frnic_cmd_qp *r = p;
@@ -567,6 +575,11 @@ static uint8_t modify_check(struct frnic_backend *be, const void *p)
 		status = values_check(be, qp, r);
 	if (status == FRNIC_STATUS_SUCCESS && qp->state == FRNIC_QP_STATE_RTR && next_state(qp, r) == FRNIC_QP_STATE_RTS)
 		status = empty_sq_check(be, qp);
+	if (status == FRNIC_STATUS_SUCCESS && qp->state == FRNIC_QP_STATE_SQE && next_state(qp, r) == FRNIC_QP_STATE_RTS)
+		status = flushed_check(be, qp);
+	/* READs and atomics that were started still have to be sent: none of them would be. */
+	if (status == FRNIC_STATUS_SUCCESS && (r->attr_mask & FRNIC_ATTR_ORD) && !r->ord && qp->req.head != qp->req.tail)
+		status = REFUSE(be, BUSY, struct frnic_cmd_qp, ord);
 	return status;
 }
 

@@ -562,13 +562,14 @@ static unsigned int run_connected(struct frnic_backend *be, struct qp *qp, unsig
 	unsigned int n = 0;
 
 	while (n < budget && req_live(qp) && !r->rnr_wait) {
+		/* What is complete has nothing to send: a WQE without packets, or one that failed. */
+		if ((int32_t)(r->head - r->send) > 0)
+			r->send = r->head;
 		if (r->send == r->tail) {
 			if (!start_wqe(be, qp))
 				break;
 			/* A WQE that sends counts by its packets. */
 			n += !wqe_at(qp, r->tail - 1)->npsn;
-			if ((int32_t)(r->head - r->send) > 0)
-				r->send = r->head;
 			continue;
 		}
 		if (wqe_at(qp, r->send)->status)

@@ -273,6 +273,37 @@ static void test_solicited(void)
 	stop();
 }
 
+/* An index that no entry will ever pass, or has passed long ago, in doorbell after doorbell: one event for each new entry at most. */
+static void test_arm_flood(void)
+{
+	static const unsigned int flags[] = {FRNIC_DB_FLAG_SOLICITED, 0};
+	struct test_cq *cq;
+	struct test_qp *qp;
+	unsigned int i, back;
+
+	start(NULL);
+	cq = cq_create(n, 4, FRNIC_CQ_NOTIFY_ARMED);
+	qp = self_qp(cq, cq, NULL, NULL);
+	for (i = 0; i < 1000; i++)
+		doorbell(n, 1, FRNIC_DB_TYPE_CQ_ARM, cq->cqn, (0 - 1 - i % 16) & FRNIC_INDEX_MASK, flags[i & 1]);
+	CHECK_EQ(comp_events(cq), 0);
+	nops(qp, 1);
+	CHECK_EQ(comp_events(cq), 1); /* armed it is */
+	for (i = 0; i < 1000; i++)
+		doorbell(n, 1, FRNIC_DB_TYPE_CQ_ARM, cq->cqn, (0 - i % 16) & FRNIC_INDEX_MASK, flags[i & 1]);
+	CHECK_EQ(comp_events(cq), 0);
+	CHECK_EQ(poll_all(cq), 1);
+	for (back = 1; back <= 3; back++) {
+		nops(qp, 1);
+		comp_events(cq);
+		CHECK_EQ(poll_all(cq), 1);
+		for (i = 0; i < 1000; i++)
+			doorbell(n, 1, FRNIC_DB_TYPE_CQ_ARM, cq->cqn, (cq->ci - back) & FRNIC_INDEX_MASK, 0);
+		CHECK(comp_events(cq) <= 1);
+	}
+	stop();
+}
+
 /* Arming races with arrival in every order: after an arm there is an event or nothing to poll. */
 static void test_no_lost_wakeup(void)
 {
@@ -1276,6 +1307,7 @@ int main(void)
 	test_run("R3.4 CQ that cannot be written", test_cq_dma_error);
 	test_run("R3.5 notification modes", test_notify_modes);
 	test_run("R3.5 solicited only", test_solicited);
+	test_run("R3.2 R3.5 armed again and again with an old index", test_arm_flood);
 	test_run("R3.5 no lost wake-up", test_no_lost_wakeup);
 	test_run("R3.5 moderation of events and interrupts", test_moderation);
 	test_run("R3.4 CQ resized while it holds entries", test_resize);

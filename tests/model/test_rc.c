@@ -714,6 +714,35 @@ static void sqd(void)
 	pair_free(p);
 }
 
+/* R2.4: no READs any more (ORD 0) in SQD: not while one that was started has requests to send, which would wait for ever. */
+static void sqd_no_ord(void)
+{
+	struct qp_attr attr = qp_attr_default();
+	struct frnic_sge s;
+	union cmd_image r;
+	struct frnic_cqe c;
+	struct pair *p;
+
+	attr.mtu = FRNIC_MTU_256;
+	attr.ord = 1;
+	p = pair_new(FRNIC_QP_TYPE_RC, &attr, NULL);
+	s = sge_of(p->mr[0], 0, 200000);
+	post_rdma(p->qp[0], FRNIC_WQE_OP_READ, FRNIC_WQE_FLAG_SIGNALED, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	sim_run(p->sim, 500);
+	CHECK_EQ(qp_set_state(p->qp[0], FRNIC_QP_STATE_SQD), FRNIC_STATUS_SUCCESS);
+	cmd_init(&r, FRNIC_CMD_OP_MODIFY_QP, p->qp[0]->qpn);
+	r.qp.attr_mask = FRNIC_ATTR_ORD;
+	CHECK_EQ(cmd_regs(p->n[0], &r, NULL), FRNIC_STATUS_BUSY);
+	want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_READ);
+	CHECK_EQ(cmd_regs(p->n[0], &r, NULL), FRNIC_STATUS_SUCCESS);
+	/* Now there are none: the next one is refused, and says so. */
+	CHECK_EQ(qp_set_state(p->qp[0], FRNIC_QP_STATE_RTS), FRNIC_STATUS_SUCCESS);
+	post_rdma(p->qp[0], FRNIC_WQE_OP_READ, 0, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	want_cqe(p->scq[0], &c, FRNIC_CQE_STATUS_LOC_QP_OP_ERR, FRNIC_WQE_OP_READ);
+	p->n[0]->guest_errors--; /* the refusal */
+	pair_free(p);
+}
+
 /* UC: a local send error stops the send queue alone (SQE); RTS revives it. */
 static void uc_sqe(void)
 {
@@ -742,6 +771,70 @@ static void uc_sqe(void)
 	want_cqe(p->scq[0], &c, FRNIC_CQE_STATUS_LOC_QP_OP_ERR, FRNIC_WQE_OP_READ);
 	CHECK_EQ(c.vendor_err, FRNIC_VENDOR_ERR_BAD_WQE_OPCODE);
 	pair_free(p);
+}
+
+/*
+ * SQE to RTS while other QPs keep the scheduler busy: what was posted before is flushed first (BUSY until then), and none of it is sent or lost.
+ * What is posted afterwards is sent.
+ */
+#define SQE_RIVALS 60
+
+static void sqe_busy(unsigned int type)
+{
+	const struct qp_options opt = { .log_sq = 6, .log_rq = 4, .log_rq_stride = 6 };
+	struct pair *p = pair_new(type, NULL, &opt);
+	struct test_cq *cq = cq_create(p->n[0], 10, FRNIC_CQ_NOTIFY_OFF);
+	struct frnic_sge big = sge_of(p->mr[0], 0, 60000), good = sge_of(p->mr[0], 0, 64), bad = sge_of(p->mr[0], 100000, 64);
+	unsigned int op = type == FRNIC_QP_TYPE_UC ? FRNIC_WQE_OP_WRITE : FRNIC_WQE_OP_SEND, tries, flushed = 0;
+	struct test_qp *rival;
+	struct frnic_cqe c;
+
+	for (unsigned int i = 0; i < SQE_RIVALS; i++) {
+		rival = qp_create(p->n[0], FRNIC_QP_TYPE_UC, cq, cq, NULL, &opt);
+		qp_connect(rival, p->qp[1], &p->attr);
+		for (unsigned int k = 0; k < 20; k++)
+			post_rdma(rival, FRNIC_WQE_OP_WRITE, 0, &big, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	}
+	/* A fault found when the packet is made, so that its WQE has been started. */
+	p->n[0]->fault_rd_lo = bad.addr;
+	p->n[0]->fault_rd_hi = bad.addr + 64;
+	if (type == FRNIC_QP_TYPE_UC) {
+		post_rdma(p->qp[0], op, 0, &bad, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+		for (unsigned int i = 0; i < 3; i++)
+			post_rdma(p->qp[0], op, FRNIC_WQE_FLAG_SIGNALED, &good, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	} else {
+		post_ud(p->qp[0], op, 0, &bad, 1, p->qp[1], p->attr.qkey, 0);
+		for (unsigned int i = 0; i < 3; i++)
+			post_ud(p->qp[0], op, FRNIC_WQE_FLAG_SIGNALED, &good, 1, p->qp[1], p->attr.qkey, 0);
+	}
+	want_cqe(p->scq[0], &c, FRNIC_CQE_STATUS_LOC_QP_OP_ERR, op);
+	CHECK_EQ(qp_set_state(p->qp[0], FRNIC_QP_STATE_RTS), FRNIC_STATUS_BUSY);
+	CHECK_EQ(qp_state(p->qp[0]), FRNIC_QP_STATE_SQE);
+	for (tries = 0; tries < 10000 && qp_set_state(p->qp[0], FRNIC_QP_STATE_RTS) == FRNIC_STATUS_BUSY; tries++)
+		;
+	CHECK_EQ(qp_state(p->qp[0]), FRNIC_QP_STATE_RTS);
+	while (cq_poll(p->scq[0], &c)) {
+		CHECK_EQ(cqe_status(&c), FRNIC_CQE_STATUS_WR_FLUSH_ERR);
+		flushed++;
+	}
+	CHECK_EQ(flushed, 3);
+	if (type == FRNIC_QP_TYPE_UC)
+		post_rdma(p->qp[0], op, FRNIC_WQE_FLAG_SIGNALED, &good, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	else
+		post_ud(p->qp[0], op, FRNIC_WQE_FLAG_SIGNALED, &good, 1, p->qp[1], p->attr.qkey, 0);
+	want_cqe(p->scq[0], &c, 0, op);
+	p->n[0]->guest_errors -= tries + 1; /* the refusals */
+	pair_free(p);
+}
+
+static void uc_sqe_busy(void)
+{
+	sqe_busy(FRNIC_QP_TYPE_UC);
+}
+
+static void ud_sqe_busy(void)
+{
+	sqe_busy(FRNIC_QP_TYPE_UD);
 }
 
 /* R2.6: destroyed or reset in the thick of traffic; nothing is written afterwards, and the number is free again. */
@@ -1239,7 +1332,10 @@ int main(void)
 	test_run("R3.3 work posted in error is flushed", flush_after_error);
 	test_run("R3.3 outstanding work is flushed in order", flush_in_order);
 	test_run("R2.2 SQD", sqd);
+	test_run("R2.4 SQD and no more READs", sqd_no_ord);
 	test_run("R2.2 UC send error, SQE and back", uc_sqe);
+	test_run("R2.2 R3.3 UC from SQE to RTS while others are busy", uc_sqe_busy);
+	test_run("R2.2 R3.3 UD from SQE to RTS while others are busy", ud_sqe_busy);
 	test_run("R2.6 R2.7 destroy and reset with packets in flight", destroy_in_flight);
 	test_run("R1.6 R2.2 connected again with new PSNs", reconnect);
 	test_run("R3.6 COMM_EST", comm_est);
