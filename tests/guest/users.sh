@@ -33,14 +33,39 @@ serve() {
 }
 export -f serve tick
 
+# What is wanted to know of a program that failed: what the device's counters did meanwhile, and, if it hangs, its QPs two seconds before its limit.
+counted() { # > NAME=VALUE of each counter
+	local f v
+	for f in /sys/class/infiniband/$DEV/ports/1/hw_counters/*; do
+		read -r v < "$f" && echo "${f##*/}=$v"
+	done 2> /dev/null
+}
+changes() { # FILE: since "counted" wrote it
+	local n v
+	declare -A was
+	while IFS='=' read -r n v; do was[$n]=$v; done < "$1"
+	while IFS='=' read -r n v; do [ "${was[$n]}" = "$v" ] || printf '%s +%s, ' "$n" $((v - ${was[$n]:-0})); done < <(counted)
+	echo
+}
+hanging() { # SECONDS FILE: the line has begun when FILE is there
+	local end=$((SECONDS + 320))
+	until [ -e "$2" ]; do [ $SECONDS -lt $end ] || return; tick; done
+	read -r -t "$1" -u 7 _
+	rdma resource show qp; rdma -dd resource show qp 2> /dev/null | grep -i sq_pi || rdma resource show qp -dd
+}
+
 # both SECONDS READY SERVER CLIENT -> RC (client), SRC (server), logs CLOG and SLOG; both are set on the client only. MODE as serve has it.
 both() {
-	local done log rc
+	local done log rc late
 	USES=$((USES + 1)) done=$SHARE/done.$USES log=$OUT/$USES CLOG=$OUT/$USES SLOG=$SHARE/server.$USES.log
 	export USER_LINE=$3
-	pair "$log" "$1" "$2" "serve $done ${MODE:-ends} \"\$USER_LINE\"" "$4
+	counted > $OUT/counted
+	hanging $(($1 - 2)) $SHARE/began.$USES > $SHARE/state.$USES.$NODE 2>&1 & late=$!
+	pair "$log" "$1" "$2" "serve $done ${MODE:-ends} \"\$USER_LINE\"" ": > $SHARE/began.$USES; $4
 		rc=\$?; : > $done; exit \$rc"
 	rc=$?
+	kill $late 2> /dev/null; wait $late 2> /dev/null
+	changes $OUT/counted >> $SHARE/state.$USES.$NODE
 	if [ "$NODE" = server ]; then cp "$log" "$SLOG"; put src.$USES $rc; fi
 	barrier judged
 	[ "$NODE" = server ] && return 1
@@ -50,10 +75,12 @@ both() {
 row() { echo "ROW $1 | $2 | $3"; }
 ends() { if [ "$(wc -l < "$1")" -le 24 ]; then cat "$1"; else head -n 12 "$1"; echo ...; tail -n 12 "$1"; fi; }
 failed_row() { # PROGRAM ARGUMENTS WHY
+	local n
 	FAILED=$((FAILED + 1))
 	row "$1" "$2" "FAILED: $3"
 	cp "$CLOG" "$SHARE/client.$USES.log"
 	ends "$CLOG" | sed 's/^/    client: /'; ends "$SLOG" | sed 's/^/    server: /'
+	for n in client server; do sed "s/^/    $n has: /" "$SHARE/state.$USES.$n"; done
 }
 
 # use PROGRAM ARGUMENTS SECONDS READY SERVER CLIENT [CHECK]

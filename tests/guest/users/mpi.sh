@@ -19,7 +19,11 @@ cat > /tmp/mpi_start <<-'X'
 	[ "$1" = "$ME" ] && exec bash -c "${*:2}"
 	n=0; while [ -e $SHARE/mpi.cmd.$n ]; do n=$((n + 1)); done
 	echo "export IBV_DRIVERS=$IBV_DRIVERS; ${*:2}" > $SHARE/mpi.new; mv $SHARE/mpi.new $SHARE/mpi.cmd.$n
-	until [ -e $SHARE/mpi.rc.$n ]; do sleep 0.5; done
+	exec 7<> /tmp/tick
+	until [ -e $SHARE/mpi.rc.$n ]; do
+		[ $SECONDS -lt 200 ] || { echo "mpi_start: no answer from $1" >&2; exit 1; }
+		tick
+	done
 	exit $(< $SHARE/mpi.rc.$n)
 X
 chmod +x /tmp/mpi_start
@@ -29,7 +33,7 @@ mpi_check() { grep -q '2 ranks, data right' "$1" && grep -a '1024 B:' "$1" | sed
 mpi() { # TLS: UCX's rc_v is rc_verbs with ud_verbs to connect it
 	rm -f $SHARE/mpi.*
 	barrier mpi
-	MODE=stays use "mpiexec mpi_check" "two ranks, UCX_TLS=$1" 150 none mpi_agent \
+	MODE=stays use "mpiexec mpi_check" "two ranks, UCX_TLS=$1" 200 none mpi_agent \
 		"mpiexec.hydra -launcher ssh -launcher-exec /tmp/mpi_start -hosts $C,$S -ppn 1 -n 2 -iface $ND -genv UCX_TLS $1,self -genv UCX_NET_DEVICES $DEV:1 $MPI; rc=\$?
 		: > $SHARE/mpi.end; exit \$rc" mpi_check
 }

@@ -109,6 +109,7 @@ def serve(port, size):
     c.sendall(data)
     if c.recv(1):
         sys.exit('more than was asked for')
+    print('fallbacks', *fallbacks())
     c.close()
 
 

@@ -16,7 +16,7 @@ export -f smc_up roce_bytes smc_send smc_down
 
 smc_check() { # CLIENT_LOG SERVER_LOG
 	grep -qx "links $EID" "$1" || { echo "no link group with the EID"; return 1; }
-	[ "$(sed -n '/^[0-9a-f]\{64\}$/p' "$1")" = "$(< "$2")" ] || { echo "digests differ"; return 1; }
+	[ "$(sed -n '/^[0-9a-f]\{64\}$/p' "$1")" = "$(sed -n '/^[0-9a-f]\{64\}$/p' "$2")" ] || { echo "digests differ"; return 1; }
 	[ "$(sed -n 's/^carried //p' "$1")" -ge $SIZE ] || { echo "TCP carried the data"; return 1; }
 	echo "$SIZE bytes each way by RDMA"
 }
