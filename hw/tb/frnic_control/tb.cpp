@@ -189,6 +189,67 @@ static bool dma_slow;
 	}										\
 } while (0)
 
+/*
+ * The RQ fetch as the SRQ table sees it: takes the lock at any time, reads an SRQ, writes the same words back. If a command came between, its changes would be
+ * gone.
+ */
+static unsigned long srq_turns;
+
+static void srq_user()
+{
+	static enum { FREE, ASK, READ, WAIT, WRITE, DONE } st;
+	static uint32_t words[12];
+
+	if (dut->sweep) {
+		st = FREE;
+		dut->srq_lock = dut->srq_valid = 0;
+	}
+	switch (st) {
+	case FREE:
+		dut->srq_lock = dut->srq_valid = 0;
+		if (!dut->sweep && chance(3)) {
+			dut->srq_lock = 1;
+			st = ASK;
+		}
+		break;
+	case ASK:
+		if (!dut->srq_locked || chance(50))
+			break;
+		dut->srq_index = rnd_below(16);
+		st = READ;
+		/* fall through */
+	case READ:
+		dut->srq_valid = 1;
+		dut->srq_write = 0;
+		dut->eval();
+		if (dut->srq_ready)
+			st = WAIT;
+		break;
+	case WAIT:
+		dut->srq_valid = 0;
+		if (!dut->srq_done)
+			break;
+		memcpy(words, &dut->srq_rdata, 48);
+		st = dut->srq_live && !dut->srq_err ? WRITE : FREE;
+		break;
+	case WRITE:
+		if (!dut->srq_valid && chance(70))
+			break;
+		dut->srq_valid = 1;
+		dut->srq_write = 1;
+		memcpy(&dut->srq_wdata, words, 48);
+		dut->eval();
+		if (dut->srq_ready)
+			st = DONE;
+		break;
+	case DONE:
+		dut->srq_valid = 0;
+		srq_turns++;
+		st = FREE;
+		break;
+	}
+}
+
 static void cycle()
 {
 	/* Registered outputs of the last edge are stable here. */
@@ -274,6 +335,7 @@ static void cycle()
 		writes.push_back({ dut->wr_cmd_addr, dut->wr_cmd_len });
 	}
 
+	srq_user();
 	dut->ev_ready = chance(40);
 	dut->eval();
 	if (dut->ev_valid && dut->ev_ready)
@@ -1272,6 +1334,7 @@ int main(int argc, char **argv)
 	}
 	dut->dbs_valid = dut->stall_valid = dut->psn_gap = dut->eq_overflow_set = dut->eq_fatal_valid = dut->parity_fatal = 0;
 	dut->qp_rd_valid = dut->mr_rd_valid = dut->sq_valid = dut->rq_valid = dut->cqerr_valid = dut->lw_valid = dut->flip_qp = 0;
+	dut->srq_lock = dut->srq_valid = 0;
 	dut->cfg_push_bytes = dut->stall_ready = 0;
 	dut->s_axil_awvalid = dut->s_axil_wvalid = dut->s_axil_arvalid = dut->s_axil_bready = dut->s_axil_rready = 0;
 	dut->rst = 1;
@@ -1356,5 +1419,6 @@ int main(int argc, char **argv)
 			printf(" %02x:%lu", i, statuses_seen[i]);
 	CHECK(fsm_states == 0x1f, "FSM states seen 0x%x", fsm_states);
 	printf("\nMODIFY_QP from the ring: %lu ns on average; longest command from registers: %lu cycles with polling\n", ring_time / (ring_num ? ring_num : 1), longest);
+	CHECK(srq_turns > 1000, "%lu turns at the SRQ table", srq_turns);
 	return tb_done();
 }
