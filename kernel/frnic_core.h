@@ -29,6 +29,12 @@
 /* UAR 0 is the driver's: its own QPs, CQs, EQs and Ethernet queues. */
 #define FRNIC_KERNEL_UAR	0
 
+/* What the driver uses of the device's tables: verbs' GID index is a u8. */
+#define FRNIC_MAX_GIDS		256
+#define FRNIC_MAX_PKEYS		16
+/* CREATE_QP and CREATE_SRQ take no larger receive WQEs. */
+#define FRNIC_MAX_LOG_RQ_STRIDE	9
+
 struct frnic_dev;
 struct frnic_eq;
 struct frnic_cmdq;

@@ -18,7 +18,6 @@
 #endif
 
 #define FRNIC_PORT		1
-#define FRNIC_MAX_PKEYS		16
 /* Pages that a fast registration takes; a page list of 8 KB. */
 #define FRNIC_MAX_FRMR_PAGES	1024
 

@@ -133,9 +133,10 @@ static int frnic_query_device(struct ib_device *ibdev,
 	attr->max_pd = fdev->pds.size - fdev->pds.first;
 	attr->max_qp_rd_atom = caps->max_ird;
 	attr->max_qp_init_rd_atom = caps->max_ord;
-	attr->max_res_rd_atom = caps->max_ird * caps->qps;
+	attr->max_res_rd_atom = min_t(u64, (u64)caps->max_ird * caps->qps,
+				      INT_MAX);
 	attr->max_ah = INT_MAX;
-	attr->max_pkeys = min_t(u32, caps->pkeys, FRNIC_MAX_PKEYS);
+	attr->max_pkeys = caps->pkeys;
 	attr->local_ca_ack_delay = 15;
 	/* Completions carry the device's time in ns. */
 	attr->timestamp_mask = GENMASK_ULL(47, 0);
@@ -188,7 +189,7 @@ static int frnic_query_port(struct ib_device *ibdev, u32 port,
 		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
 	}
 	attr->gid_tbl_len = fdev->caps.gids;
-	attr->pkey_tbl_len = min_t(u32, fdev->caps.pkeys, FRNIC_MAX_PKEYS);
+	attr->pkey_tbl_len = fdev->caps.pkeys;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->ip_gids = true;
 	attr->max_msg_sz = fdev->caps.max_msg;
@@ -206,7 +207,7 @@ static int frnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
 	immutable->gid_tbl_len = fdev->caps.gids;
-	immutable->pkey_tbl_len = min_t(u32, fdev->caps.pkeys, FRNIC_MAX_PKEYS);
+	immutable->pkey_tbl_len = fdev->caps.pkeys;
 	return 0;
 }
 
@@ -264,7 +265,7 @@ static int frnic_del_gid(const struct ib_gid_attr *attr, void **context)
 static int frnic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 			    u16 *pkey)
 {
-	if (index >= min_t(u32, to_fdev(ibdev)->caps.pkeys, FRNIC_MAX_PKEYS))
+	if (index >= to_fdev(ibdev)->caps.pkeys)
 		return -EINVAL;
 
 	*pkey = index < frnic_num_pkeys ? frnic_pkeys[index] : 0;
@@ -273,8 +274,7 @@ static int frnic_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 
 static int frnic_set_pkeys(struct frnic_dev *fdev)
 {
-	u32 num = min3(fdev->caps.pkeys, (u32)FRNIC_MAX_PKEYS,
-		       (u32)frnic_num_pkeys);
+	u32 num = min_t(u32, fdev->caps.pkeys, frnic_num_pkeys);
 	u32 i;
 	int err;
 
@@ -590,7 +590,10 @@ static void frnic_flush_work(struct work_struct *work)
 	spin_unlock_irqrestore(&fib->kcq_lock, flags);
 }
 
-/* Not on the core's queue: it may be the one that waits for the flush. */
+/*
+ * Not on the core's queue: it may be the one that waits for the flush. Callers are
+ * users of the ib_device, who are gone once it is unregistered, or hold fdev->lock.
+ */
 void frnic_wake_flush(struct frnic_dev *fdev)
 {
 	if (fdev->ib)
@@ -831,8 +834,9 @@ int frnic_ib_add(struct frnic_dev *fdev)
 
 err_unregister:
 	ib_unregister_device(ibdev);
-	cancel_work_sync(&fib->flush_work);
 err_clear:
+	/* Clients that were there for a moment may have queued it. */
+	cancel_work_sync(&fib->flush_work);
 	fdev->ib = NULL;
 err_dm:
 	frnic_dm_fini(fib);

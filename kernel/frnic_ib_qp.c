@@ -3,6 +3,8 @@
  * Queue pairs: create with read-back (R2.1), state transitions with confirmation
  * (R2.2), queries, multicast groups, events and destruction.
  */
+#include <linux/delay.h>
+
 #include "frnic_ib.h"
 
 /* Attributes that the device has; its mask is the verbs' own (enum attr). */
@@ -31,6 +33,9 @@ static_assert((int)IB_ACCESS_REMOTE_ATOMIC == FRNIC_ACCESS_REMOTE_ATOMIC);
 
 /* Reads until a state is stable: the device's own moves are few. */
 #define FRNIC_CONFIRM_READS		8
+
+/* A full send queue is flushed in far less; a process can keep it from that. */
+#define FRNIC_FLUSH_WAIT		msecs_to_jiffies(1000)
 
 /* Events */
 
@@ -170,7 +175,8 @@ static int frnic_qp_read_back(struct frnic_qp *qp)
 	return -EIO;
 }
 
-static int frnic_qp_hw_type(enum ib_qp_type type, const struct frnic_dev *fdev)
+static int frnic_qp_hw_type(enum ib_qp_type type, const struct frnic_dev *fdev,
+			    bool user)
 {
 	switch (type) {
 	case IB_QPT_RC:
@@ -183,7 +189,8 @@ static int frnic_qp_hw_type(enum ib_qp_type type, const struct frnic_dev *fdev)
 		return frnic_has(fdev, FRNIC_REG_FEATURES_UD) ?
 		       FRNIC_QP_TYPE_UD : -EOPNOTSUPP;
 	case IB_QPT_GSI:
-		return FRNIC_QP_TYPE_GSI;
+		/* QP 1 is the kernel's (IBTA 3.5.3); uverbs lets this type pass. */
+		return user ? -EOPNOTSUPP : FRNIC_QP_TYPE_GSI;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -223,7 +230,8 @@ static int frnic_qp_pin(struct frnic_dev *fdev, struct frnic_qp *qp,
 	if (!attr->srq &&
 	    (ureq.log_rq > ilog2(fdev->caps.max_rq_entries) ||
 	     attr->cap.max_recv_wr > 1u << ureq.log_rq ||
-	     ureq.log_rq_stride < 5 || ureq.log_rq_stride > 9 ||
+	     ureq.log_rq_stride < 5 ||
+	     ureq.log_rq_stride > FRNIC_MAX_LOG_RQ_STRIDE ||
 	     sizeof(struct frnic_rqe) +
 	     attr->cap.max_recv_sge * sizeof(struct frnic_sge) >
 	     1u << ureq.log_rq_stride))
@@ -368,7 +376,7 @@ int frnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 
 	if (attr->create_flags)
 		return -EOPNOTSUPP;
-	type = frnic_qp_hw_type(attr->qp_type, fdev);
+	type = frnic_qp_hw_type(attr->qp_type, fdev, udata);
 	if (type < 0)
 		return type;
 	if (!attr->send_cq || !attr->recv_cq)
@@ -608,12 +616,32 @@ static int frnic_qp_confirm(struct frnic_qp *qp, enum ib_qp_state want,
 	return -EIO;
 }
 
+/*
+ * From SQE to RTS the device wants its flush of the send queue to be through, of
+ * whose end it tells nothing but in completions, which are the consumer's.
+ */
+static int frnic_qp_move_cmd(struct frnic_dev *fdev, struct frnic_cmd_qp *req,
+			     bool to_rts, struct frnic_cmd_result *res)
+{
+	unsigned long end = jiffies + FRNIC_FLUSH_WAIT;
+	int err;
+
+	for (;;) {
+		err = frnic_cmd_exec_res(fdev, req, NULL, res);
+		if (!err || !to_rts || res->status != FRNIC_STATUS_BUSY ||
+		    time_after(jiffies, end))
+			return err;
+		usleep_range(100, 1000);
+	}
+}
+
 static int frnic_qp_move(struct frnic_qp *qp, const struct ib_qp_attr *attr,
 			 int mask)
 {
 	struct frnic_dev *fdev = to_fdev(qp->ibqp.device);
 	struct frnic_cmd_result res;
 	struct frnic_cmd_qp req;
+	bool to_rts;
 	int err;
 
 	frnic_qp_image(&req, FRNIC_CMD_OP_MODIFY_QP, qp->obj.num);
@@ -621,13 +649,13 @@ static int frnic_qp_move(struct frnic_qp *qp, const struct ib_qp_attr *attr,
 	if (err)
 		return err;
 
-	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS &&
-	    qp->state == IB_QPS_RTR) {
+	to_rts = mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS;
+	if (to_rts && qp->state == IB_QPS_RTR) {
 		err = frnic_qp_check_empty(qp);
 		if (err)
 			return err;
 	}
-	err = frnic_cmd_exec_res(fdev, &req, NULL, &res);
+	err = frnic_qp_move_cmd(fdev, &req, to_rts, &res);
 	if (err || !(mask & IB_QP_STATE))
 		return err;
 	return frnic_qp_confirm(qp, attr->qp_state, res.qp_state);

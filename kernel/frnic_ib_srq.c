@@ -118,7 +118,7 @@ int frnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 		if (err)
 			return err;
 		if (ureq.comp_mask || ureq.reserved || ureq.log_stride < 5 ||
-		    ureq.log_stride > 9 ||
+		    ureq.log_stride > FRNIC_MAX_LOG_RQ_STRIDE ||
 		    ureq.log_size > ilog2(fdev->caps.max_rq_entries) ||
 		    attr->attr.max_wr > 1u << ureq.log_size ||
 		    sizeof(struct frnic_rqe) +

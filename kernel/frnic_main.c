@@ -140,8 +140,10 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	    frnic_cap_table(fdev, FRNIC_REG_CAP_SRQ, "SRQs", 2, &c->srqs))
 		return -EINVAL;
 
-	c->gids = frnic_rd32(fdev, FRNIC_REG_CAP_GID);
-	c->pkeys = frnic_rd32(fdev, FRNIC_REG_CAP_PKEY);
+	c->gids = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_GID),
+			FRNIC_MAX_GIDS);
+	c->pkeys = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_PKEY),
+			 FRNIC_MAX_PKEYS);
 	c->uars = frnic_rd32(fdev, FRNIC_REG_CAP_UAR);
 	c->max_cqe = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_CQE), BIT(23));
 	c->max_sq_units = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_SQ),
@@ -155,7 +157,10 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	 */
 	c->max_send_sge = min_t(u32, FIELD_GET(FRNIC_REG_CAP_SGE_SEND, val),
 				wqe_payload / sizeof(struct frnic_sge));
-	c->max_recv_sge = FIELD_GET(FRNIC_REG_CAP_SGE_RECV, val);
+	c->max_recv_sge = min_t(u32, FIELD_GET(FRNIC_REG_CAP_SGE_RECV, val),
+				(BIT(FRNIC_MAX_LOG_RQ_STRIDE) -
+				 sizeof(struct frnic_rqe)) /
+				sizeof(struct frnic_sge));
 	c->max_inline = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_INLINE),
 			      wqe_payload);
 	val = frnic_rd32(fdev, FRNIC_REG_CAP_RD);
@@ -167,7 +172,8 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	c->max_eth_mtu = FIELD_GET(FRNIC_REG_CAP_MTU_ETH_MTU, val);
 	c->msix = frnic_rd32(fdev, FRNIC_REG_CAP_MSIX);
 	c->ethqs = frnic_rd32(fdev, FRNIC_REG_CAP_ETHQ);
-	c->mcast = frnic_rd32(fdev, FRNIC_REG_CAP_MCAST);
+	c->mcast = min_t(u32, frnic_rd32(fdev, FRNIC_REG_CAP_MCAST),
+			 FRNIC_MAX_TABLE);
 	c->push_size = frnic_rd32(fdev, FRNIC_REG_CAP_PUSH);
 	c->pkt_bufs = frnic_rd32(fdev, FRNIC_REG_CAP_BUFS);
 	c->macs = frnic_rd32(fdev, FRNIC_REG_CAP_MAC);
@@ -185,6 +191,7 @@ static int frnic_read_caps(struct frnic_dev *fdev)
 	    c->dm_size > db_len - (resource_size_t)c->uars * FRNIC_UAR_STRIDE ||
 	    !IS_ALIGNED(c->dm_size, FRNIC_ALIGN_4K) ||
 	    !c->max_cqe || !c->max_sq_units || !c->max_rq_entries ||
+	    !c->max_send_sge || !c->max_recv_sge || !c->max_msg ||
 	    !c->gids || !c->pkeys || !c->msix || !c->ethqs || !c->macs ||
 	    c->pgl_min_shift > PAGE_SHIFT || c->pgl_max_shift < PAGE_SHIFT ||
 	    c->pgl_max_shift > 62 || !c->pgl_levels ||

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A backend that lies: the functional model, but what the guest writes to a capability register (read-only in a true device) is what that register
+ * states from then on. So a script in the guest makes the card claim anything and loads the driver. A PCI reset brings the truth back. Nothing but
+ * those registers is touched.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "frnic_hw.h"
+
+#define REGS (FRNIC_BAR_REGS_SIZE / 4)
+
+static const struct frnic_backend_ops *truth;
+static struct {
+	uint32_t value[REGS];
+	bool told[REGS];
+} lies;
+
+static bool is_cap(unsigned int bar, uint64_t off)
+{
+	return bar == FRNIC_BAR_REGS && off >= FRNIC_REG_FEATURES && off < FRNIC_REG_DEV_CTRL && !(off & 3);
+}
+
+static uint64_t liar_read(struct frnic_backend *be, unsigned int bar, uint64_t off, unsigned int len)
+{
+	if (is_cap(bar, off) && len == 4 && lies.told[off / 4])
+		return lies.value[off / 4];
+	return truth->bar_read(be, bar, off, len);
+}
+
+static void liar_write(struct frnic_backend *be, unsigned int bar, uint64_t off, const void *data, unsigned int len)
+{
+	if (is_cap(bar, off) && len == 4) {
+		memcpy(&lies.value[off / 4], data, 4);
+		lies.told[off / 4] = true;
+		return;
+	}
+	truth->bar_write(be, bar, off, data, len);
+}
+
+static void liar_reset(struct frnic_backend *be)
+{
+	memset(&lies, 0, sizeof(lies));
+	truth->reset(be);
+}
+
+/* The model lies beside this library's directory: build/tests and build/lib. */
+static const struct frnic_backend_ops *model(uint32_t abi)
+{
+	const struct frnic_backend_ops *(*get)(uint32_t abi);
+	char path[4096], *end;
+	Dl_info info;
+	void *dl;
+
+	if (!dladdr((void *)liar_reset, &info) || strlen(info.dli_fname) + 32 > sizeof(path))
+		return NULL;
+	strcpy(path, info.dli_fname);
+	end = strrchr(path, '/');
+	strcpy(end ? end + 1 : path, "../lib/libfrnic-model.so");
+	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	get = dl ? (const struct frnic_backend_ops *(*)(uint32_t))dlsym(dl, "frnic_backend_get") : NULL;
+	return get ? get(abi) : NULL;
+}
+
+const struct frnic_backend_ops *frnic_backend_get(uint32_t abi)
+{
+	static struct frnic_backend_ops ops;
+
+	truth = model(abi);
+	if (!truth)
+		return NULL;
+	ops = *truth;
+	ops.name = "liar";
+	ops.bar_read = liar_read;
+	ops.bar_write = liar_write;
+	ops.reset = liar_reset;
+	return &ops;
+}
