@@ -189,7 +189,7 @@ static int frnic_qp_hw_type(enum ib_qp_type type, const struct frnic_dev *fdev,
 		return frnic_has(fdev, FRNIC_REG_FEATURES_UD) ?
 		       FRNIC_QP_TYPE_UD : -EOPNOTSUPP;
 	case IB_QPT_GSI:
-		/* QP 1 is the kernel's (IBTA 3.5.3); uverbs lets this type pass. */
+		/* QP 1 is the kernel's (IBTA 3.5.3), whatever uverbs lets pass. */
 		return user ? -EOPNOTSUPP : FRNIC_QP_TYPE_GSI;
 	default:
 		return -EOPNOTSUPP;

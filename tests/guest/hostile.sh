@@ -17,6 +17,7 @@ alive() { # NAME
 step "R1.2 R1.3 $N bad commands" 300 none "$B/hostile commands $N $SEED" "$B/hostile commands $N $((SEED + 1))"
 step "R3.2 $N doorbells for queues that do not exist" 120 none "$B/hostile doorbells $N $SEED" "$B/hostile doorbells $N $((SEED + 1))"
 step "R3.1 $N WQEs of random bytes" 300 none "$B/hostile_wqe $DEV $N $SEED" "$B/hostile_wqe $DEV $N $((SEED + 1))"
+step "a process asks for QP 1" 30 none "$B/hostile_gsi $DEV" "$B/hostile_gsi $DEV"
 step "$N random frames on the wire" 200 none "$B/hostile frames $ND $N $SEED" "$B/hostile frames $ND $N $((SEED + 1))"
 alive "all that"
 AFTER="$(resources); $("$B/hostile" free)"; echo "after: $AFTER"
