@@ -855,55 +855,60 @@ struct qp_attr qp_attr_default(void)
 	};
 }
 
-static void modify_init(struct test_qp *qp, union cmd_image *r, unsigned int state, uint32_t mask)
+static void modify_init(const struct test_qp *qp, union cmd_image *r, unsigned int state, uint32_t mask)
 {
 	cmd_init(r, FRNIC_CMD_OP_MODIFY_QP, qp->qpn);
 	r->qp.attr_mask = mask | FRNIC_ATTR_STATE;
 	r->qp.rq = state << 24;
 }
 
-void qp_connect(struct test_qp *qp, const struct test_qp *peer, const struct qp_attr *a)
+void qp_connect_images(const struct test_qp *qp, const struct test_qp *peer, const struct qp_attr *a, union cmd_image r[3])
 {
 	bool rc = qp->type == FRNIC_QP_TYPE_RC, conn = rc || qp->type == FRNIC_QP_TYPE_UC;
-	union cmd_image r;
 
-	modify_init(qp, &r, FRNIC_QP_STATE_INIT, FRNIC_ATTR_PKEY_INDEX | FRNIC_ATTR_PORT | (conn ? FRNIC_ATTR_ACCESS : FRNIC_ATTR_QKEY));
-	r.qp.pkey_index = a->pkey_index;
-	r.qp.qp_access = a->access;
-	r.qp.qkey = a->qkey;
-	MUST(cmd_regs(qp->n, &r, NULL));
+	modify_init(qp, &r[0], FRNIC_QP_STATE_INIT, FRNIC_ATTR_PKEY_INDEX | FRNIC_ATTR_PORT | (conn ? FRNIC_ATTR_ACCESS : FRNIC_ATTR_QKEY));
+	r[0].qp.pkey_index = a->pkey_index;
+	r[0].qp.qp_access = a->access;
+	r[0].qp.qkey = a->qkey;
 
-	modify_init(qp, &r, FRNIC_QP_STATE_RTR, conn ? FRNIC_ATTR_AV | FRNIC_ATTR_PATH_MTU | FRNIC_ATTR_DEST_QPN | FRNIC_ATTR_RQ_PSN : 0);
+	modify_init(qp, &r[1], FRNIC_QP_STATE_RTR, conn ? FRNIC_ATTR_AV | FRNIC_ATTR_PATH_MTU | FRNIC_ATTR_DEST_QPN | FRNIC_ATTR_RQ_PSN : 0);
 	if (conn) {
-		r.qp.conn = peer->qpn << 16;
-		r.qp.num_hi |= (peer->qpn >> 16 & 0xff) << 8;
-		r.qp.dip4 = peer->n->ip;
-		r.qp.udp = 0xc000u << 16 | FRNIC_ROCE_UDP_PORT;
-		memcpy(r.qp.dmac, peer->n->mac, 6);
-		memcpy(r.qp.dgid, peer->n->gid, 16);
-		r.qp.sgid_index = a->sgid_index;
-		r.qp.hop_limit = 64;
-		r.qp.scq = (uint32_t)a->mtu << 24;
-		r.qp.rq |= a->rq_psn;
+		r[1].qp.conn = peer->qpn << 16;
+		r[1].qp.num_hi |= (peer->qpn >> 16 & 0xff) << 8;
+		r[1].qp.dip4 = peer->n->ip;
+		r[1].qp.udp = 0xc000u << 16 | FRNIC_ROCE_UDP_PORT;
+		memcpy(r[1].qp.dmac, peer->n->mac, 6);
+		memcpy(r[1].qp.dgid, peer->n->gid, 16);
+		r[1].qp.sgid_index = a->sgid_index;
+		r[1].qp.hop_limit = 64;
+		r[1].qp.scq = (uint32_t)a->mtu << 24;
+		r[1].qp.rq |= a->rq_psn;
 	}
 	if (rc) {
-		r.qp.attr_mask |= FRNIC_ATTR_IRD | FRNIC_ATTR_MIN_RNR_TIMER;
-		r.qp.ird = a->ird;
-		r.qp.min_rnr_timer = a->min_rnr_timer;
+		r[1].qp.attr_mask |= FRNIC_ATTR_IRD | FRNIC_ATTR_MIN_RNR_TIMER;
+		r[1].qp.ird = a->ird;
+		r[1].qp.min_rnr_timer = a->min_rnr_timer;
 	}
-	MUST(cmd_regs(qp->n, &r, NULL));
 
-	modify_init(qp, &r, FRNIC_QP_STATE_RTS, FRNIC_ATTR_SQ_PSN);
-	r.qp.conn = a->sq_psn & 0xffff;
-	r.qp.num_hi |= (a->sq_psn >> 16 & 0xff) << 16;
+	modify_init(qp, &r[2], FRNIC_QP_STATE_RTS, FRNIC_ATTR_SQ_PSN);
+	r[2].qp.conn = a->sq_psn & 0xffff;
+	r[2].qp.num_hi |= (a->sq_psn >> 16 & 0xff) << 16;
 	if (rc) {
-		r.qp.attr_mask |= FRNIC_ATTR_TIMEOUT | FRNIC_ATTR_RETRY_CNT | FRNIC_ATTR_RNR_RETRY | FRNIC_ATTR_ORD;
-		r.qp.timeout = a->timeout;
-		r.qp.retry_cnt = a->retry_cnt;
-		r.qp.rnr_retry = a->rnr_retry;
-		r.qp.ord = a->ord;
+		r[2].qp.attr_mask |= FRNIC_ATTR_TIMEOUT | FRNIC_ATTR_RETRY_CNT | FRNIC_ATTR_RNR_RETRY | FRNIC_ATTR_ORD;
+		r[2].qp.timeout = a->timeout;
+		r[2].qp.retry_cnt = a->retry_cnt;
+		r[2].qp.rnr_retry = a->rnr_retry;
+		r[2].qp.ord = a->ord;
 	}
-	MUST(cmd_regs(qp->n, &r, NULL));
+}
+
+void qp_connect(struct test_qp *qp, const struct test_qp *peer, const struct qp_attr *a)
+{
+	union cmd_image r[3];
+
+	qp_connect_images(qp, peer, a, r);
+	for (int i = 0; i < 3; i++)
+		MUST(cmd_regs(qp->n, &r[i], NULL));
 }
 
 uint8_t qp_set_state(struct test_qp *qp, unsigned int state)

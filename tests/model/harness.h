@@ -213,7 +213,9 @@ struct qp_attr {
 	uint16_t pkey_index, sgid_index;
 };
 struct qp_attr qp_attr_default(void);
-/* RST to RTS. peer is needed for RC and UC. */
+/* The commands to INIT, RTR and RTS. peer is needed for RC and UC. */
+void qp_connect_images(const struct test_qp *qp, const struct test_qp *peer, const struct qp_attr *attr, union cmd_image r[3]);
+/* RST to RTS by them, through the register group. */
 void qp_connect(struct test_qp *qp, const struct test_qp *peer, const struct qp_attr *attr);
 /* One transition with STATE alone; returns the status. */
 uint8_t qp_set_state(struct test_qp *qp, unsigned int state);
