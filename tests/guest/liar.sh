@@ -57,7 +57,8 @@ bounded() { # FIELD MOST
 }
 bounded max_sge 31; bounded max_sge_rd 31; bounded max_pkeys 16; bounded max_mcast_grp 16777216; bounded max_total_mcast_qp_attach 16777216
 bounded max_res_rd_atom 2147483647; bounded max_cqe 8388608; bounded max_qp_wr 8388608
-[ "$(find /sys/class/infiniband/$DEV/ports/1/gids -type f | wc -l)" -le 256 ]; verdict "bounded: GIDs" $?
+GIDS=$(find /sys/class/infiniband/$DEV/ports/1/gids -type f | wc -l)
+[ "$GIDS" -gt 0 ] && [ "$GIDS" -le 256 ]; verdict "bounded: $GIDS GIDs" $?
 unbind; verdict "unbind" $?
 
 # shellcheck disable=SC2086 # pairs
