@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Receive entries: the next one of a QP's receive queue, or of the shared one that its context names, with the SRQ's limit event. One entry at a time,
-// in the order of the model's rqe_fetch(). What is received into it is not known here. Documentation/microarchitecture.md, 4.7.
+// in the order of the model's rqe_fetch(); those that are announced behind it are read with it. What is received into it is not known here. Documentation/microarchitecture.md, 4.7.
 
 `resetall
 `timescale 1ns / 1ps
@@ -13,7 +13,9 @@ module frnic_rq_fetch #(
     parameter LOG_SRQS = 10,
     parameter LOG_EQS = 6,
     // log2 of the ring pages that are remembered, of RQs and of SRQs
-    parameter LOG_PAGES = 4
+    parameter LOG_PAGES = 4,
+    // log2 of the rings of which entries are held that were read with an earlier one
+    parameter LOG_HELD = 3
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -98,6 +100,7 @@ module frnic_rq_fetch #(
                      ST_LIMIT = 5'd15, ST_TAKE = 5'd16, ST_WRITE = 5'd17, ST_WRITTEN = 5'd18, ST_EVENT = 5'd19, ST_ANSWER = 5'd20, ST_CONN = 5'd21, ST_CONN_IN = 5'd22;
     localparam [2:0] R_OK = 3'd0, R_NONE = 3'd1, R_BAD = 3'd2, R_DMA = 3'd3, R_SRQ = 3'd4, R_PARITY = 3'd5, R_GONE = 3'd6;
     localparam PAGES = 1 << (LOG_PAGES + 1);
+    localparam HELD = 1 << LOG_HELD;
 
     // Places in the words that are read
     localparam RQ_PI = `FRNIC_CMD_QP_LIVE2_RQ_PI_LSB - 1024;
@@ -137,7 +140,7 @@ module frnic_rq_fetch #(
     // A producer index that a doorbell brought meanwhile is kept if it is further: see frnic_qp_live.
     assign lw_data = {488'd0, pi_reg} << RQ_PI | {488'd0, ci_reg} << RQ_CI;
     assign srq_lock = srq_reg && st_reg != ST_IDLE && st_reg != ST_CONN && st_reg != ST_CONN_IN && st_reg != ST_EVENT && st_reg != ST_ANSWER;
-    assign srq_valid = st_reg == ST_READ || st_reg == ST_WRITE;
+    assign srq_valid = st_reg == ST_READ || (st_reg == ST_WRITE && !gone_reg);
     assign srq_write = st_reg == ST_WRITE;
     assign srq_index = srqn_reg[LOG_SRQS-1:0];
 
@@ -195,14 +198,58 @@ module frnic_rq_fetch #(
     assign req_valid = st_reg == ST_RECORD || st_reg == ST_LIST || st_reg == ST_ENTRY;
     assign req_addr = st_reg == ST_RECORD ? record_addr : st_reg == ST_LIST ? list_addr : entry_addr;
     // No more than 16 SGEs behind the head.
-    assign req_len = st_reg == ST_RECORD ? 13'd4 : st_reg == ST_LIST ? 13'd8 : stride > 13'd320 ? 13'd320 : stride;
+    assign req_len = st_reg == ST_RECORD ? 13'd4 : st_reg == ST_LIST ? 13'd8 : stride > 13'd320 ? 13'd320 : {8'd0, n} << stride_reg;
     assign resp_ready = 1'b1;
 
     // ---- The entry ----
-    reg [511:0] line_mem [0:7];
+    // Read in lines of 512 bytes at most, at their places in them. Announced entries do not change before they are consumed (R3.1), so those behind the one
+    // asked for are read with it and held until the QP is set back, any SRQ is changed, or another ring needs the place.
+    reg [511:0] line_mem [0:(8 << LOG_HELD)-1];
     reg [2:0] line_reg = 3'd0;
     reg [4:0] sge_at_reg = 5'd0; // counts the head as well
-    wire [511:0] line = line_mem[st_reg == ST_SGES ? sge_at_reg[4:2] : line_reg];
+    reg [HELD-1:0] held_ok_reg = {HELD{1'b0}};
+    reg [HELD*25-1:0] held_number_reg;
+    reg [HELD*24-1:0] held_first_reg;
+    reg [HELD*5-1:0] held_count_reg;
+    reg [HELD*9-1:0] held_place_reg; // of the first, within its 512 bytes
+    reg [LOG_HELD-1:0] held_next_reg = {LOG_HELD{1'b0}};
+    reg [LOG_HELD-1:0] at_reg = {LOG_HELD{1'b0}}; // in use
+    reg [8:0] place_reg = 9'd0; // the entry's, within 512 bytes
+    reg alone_reg = 1'b0; // read without its neighbours: one of them could not be read
+    reg [4:0] n_reg = 5'd1;
+    integer k;
+    reg held_hit;
+    reg [LOG_HELD-1:0] held_slot;
+    reg [8:0] held_place;
+    reg [HELD-1:0] held_mine;
+
+    integer i;
+
+    always @* begin
+        held_hit = 1'b0;
+        held_slot = held_next_reg;
+        held_place = 9'd0;
+        for (i = 0; i < HELD; i = i + 1) begin
+            held_mine[i] = held_ok_reg[i] && held_number_reg[i*25 +: 25] == {srq_reg, number};
+            if (held_mine[i]) begin
+                held_slot = i[LOG_HELD-1:0];
+                held_hit = ci_reg - held_first_reg[i*24 +: 24] < {19'd0, held_count_reg[i*5 +: 5]};
+                held_place = held_place_reg[i*9 +: 9] + (ci_reg[8:0] - held_first_reg[i*24 +: 9] << stride_reg);
+            end
+        end
+    end
+
+    // How many: what is announced, to the end of the ring and of the 512 bytes (pages end there as well).
+    wire [23:0] to_end = size[23:0] - slot;
+    wire [9:0] to_line = (10'd512 - {1'b0, entry_addr[8:0]}) >> stride_reg;
+    wire [4:0] n_line = to_line == 10'd0 || alone_reg ? 5'd1 : to_line[4:0];
+    wire [4:0] n_end = to_end < {19'd0, n_line} ? to_end[4:0] : n_line;
+    wire [4:0] n = held < {19'd0, n_end} ? held[4:0] : n_end;
+
+    wire [2:0] line_at = st_reg == ST_SGES ? sge_at_reg[4:2] : line_reg;
+    wire [511:0] line_raw = line_mem[{at_reg, st_reg == ST_ENTRY_IN ? 3'd0 : place_reg[8:6] + line_at}];
+    // Entries of 32 bytes stand in either half of a line.
+    wire [511:0] line = place_reg[5] ? {256'd0, line_raw[511:256]} : line_raw;
     wire [31:0] num = line[`FRNIC_RQE_NUM_LSB +: 32];
     wire [5:0] sge_room = stride_reg >= 4'd9 ? 6'd31 : (6'd1 << (stride_reg - 4'd4)) - 6'd1;
 
@@ -224,7 +271,8 @@ module frnic_rq_fetch #(
     wire [23:0] c_qpn = {c[`FRNIC_CMD_QP_NUM_HI_QPN_HI_LSB +: 8], c[`FRNIC_CMD_QP_CTRL_QPN_LO_LSB +: 16]};
 
     always @(posedge clk) begin
-        if (st_reg != ST_IDLE && ((!srq_reg && chg_valid && chg_clear && chg_index == qpn_reg[LOG_QPS-1:0]) || sweep)) begin
+        // srq_reg is not known yet while the context is waited for.
+        if (st_reg != ST_IDLE && (((!srq_reg || st_reg == ST_CONN_IN) && chg_valid && chg_clear && chg_index == qpn_reg[LOG_QPS-1:0]) || sweep)) begin
             gone_reg <= 1'b1;
         end
 
@@ -237,6 +285,7 @@ module frnic_rq_fetch #(
                 r_num <= 5'd0;
                 r_length <= 36'd0;
                 line_reg <= 3'd0;
+                alone_reg <= 1'b0;
                 gone_reg <= 1'b0;
                 tried_reg <= 1'b0;
                 limit_reg <= 1'b0;
@@ -354,7 +403,10 @@ module frnic_rq_fetch #(
                 end
             end
             ST_PLACE: begin
-                st_reg <= listed_reg && !page_hit ? ST_LIST : ST_ENTRY;
+                line_reg <= 3'd0;
+                at_reg <= held_slot;
+                place_reg <= held_place;
+                st_reg <= held_hit ? ST_HEAD : listed_reg && !page_hit ? ST_LIST : ST_ENTRY;
             end
             ST_LIST: begin
                 if (req_ready) begin
@@ -375,20 +427,24 @@ module frnic_rq_fetch #(
                 end
             end
             ST_ENTRY: begin
-                line_reg <= 3'd0;
+                line_reg <= entry_addr[8:6];
+                place_reg <= entry_addr[8:0];
+                n_reg <= n;
                 if (req_ready) begin
                     st_reg <= ST_ENTRY_IN;
                 end
             end
             ST_ENTRY_IN: begin
                 if (resp_valid) begin
-                    // Entries of 32 bytes stand in either half of a line.
-                    line_mem[line_reg] <= entry_addr[5] ? {256'd0, resp_data[511:256]} : resp_data;
+                    line_mem[{at_reg, line_reg}] <= resp_data;
                     line_reg <= line_reg + 1'b1;
                     if (resp_last) begin
                         line_reg <= 3'd0;
                     end
-                    if (resp_last && resp_error) begin
+                    if (resp_last && resp_error && n_reg != 5'd1) begin
+                        alone_reg <= 1'b1;
+                        st_reg <= ST_ENTRY;
+                    end else if (resp_last && resp_error) begin
                         r_result <= R_DMA;
                         event_reg <= srq_reg;
                         ev_subtype <= `FRNIC_SRQ_EVENT_ERR;
@@ -465,6 +521,30 @@ module frnic_rq_fetch #(
             end
         endcase
 
+        // What is held of a ring: the answer to the read, until the QP or any SRQ is another one. A ring has one place.
+        if (st_reg == ST_ENTRY && req_ready) begin
+            held_ok_reg[at_reg] <= 1'b0;
+        end
+        if (st_reg == ST_ENTRY_IN && resp_valid && resp_last && !resp_error && !gone_reg) begin
+            held_ok_reg[at_reg] <= 1'b1;
+            held_number_reg[at_reg*25 +: 25] <= {srq_reg, number};
+            held_first_reg[at_reg*24 +: 24] <= ci_reg;
+            held_count_reg[at_reg*5 +: 5] <= n_reg;
+            held_place_reg[at_reg*9 +: 9] <= place_reg;
+            if (at_reg == held_next_reg) begin
+                held_next_reg <= held_next_reg + 1'b1;
+            end
+        end
+        if (gone_reg) begin
+            held_ok_reg[at_reg] <= 1'b0;
+        end
+        for (k = 0; k < HELD; k = k + 1) begin
+            if ((chg_valid && chg_clear && !held_number_reg[k*25+24] && held_number_reg[k*25 +: LOG_QPS] == chg_index) ||
+                (srq_changed && held_number_reg[k*25+24]) || rst || sweep) begin
+                held_ok_reg[k] <= 1'b0;
+            end
+        end
+
         // Remembered pages: until the QP or any SRQ is another one.
         if (st_reg == ST_LIST_IN && resp_valid && !gone_reg) begin
             page_ok_reg[page_slot] <= 1'b1;
@@ -479,6 +559,7 @@ module frnic_rq_fetch #(
             page_ok_reg[PAGES-1:PAGES/2] <= {(PAGES/2){1'b0}};
         end
         if (rst || sweep) begin
+            held_next_reg <= {LOG_HELD{1'b0}};
             page_ok_reg <= {PAGES{1'b0}};
         end
         if (rst) begin

@@ -115,6 +115,7 @@ struct DmaRd {
 	HostMem &mem;
 	unsigned int rate = 100, latency = 10;
 	unsigned long now = 0, requests = 0;
+	bool whole = false; /* a request with any bad byte is bad, not only one that begins with it */
 	struct Req {
 		uint64_t addr;
 		unsigned int len, sent;
@@ -144,7 +145,7 @@ struct DmaRd {
 				memset(x, 0xee, 64);
 			memcpy(&d->resp_data, x, 64);
 			d->resp_last = line + 64 >= r.addr + r.len;
-			d->resp_error = mem.bad(r.addr);
+			d->resp_error = mem.bad(r.addr) || (whole && r.addr <= mem.err_hi && r.addr + r.len > mem.err_lo);
 		}
 	}
 	unsigned int tag() const

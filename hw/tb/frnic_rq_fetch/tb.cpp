@@ -524,6 +524,23 @@ static void make_qp(unsigned int i)
 	step();
 }
 
+/* The card forgets pages and entries of this ring. */
+static void forget(Qp &q)
+{
+	if (q.has_srq) {
+		dut->srq_changed = 1;
+		step();
+		dut->srq_changed = 0;
+	} else {
+		Live l = live[q.qpn & 15];
+
+		target = q.qpn & 15;
+		clear_in = 1;
+		step();
+		live[q.qpn & 15] = l;
+	}
+}
+
 static void doorbell(Qp &q)
 {
 	if (q.has_srq)
@@ -535,6 +552,7 @@ int main(int argc, char **argv)
 {
 	tb_init(argc, argv);
 	dut = new Vtop;
+	rd.whole = true;
 	dut->rst = 1;
 	dut->q_valid = dut->sweep = dut->srq_changed = dut->srq_locked = dut->chg_valid = 0;
 	for (unsigned int i = 0; i < 3; i++)
@@ -568,9 +586,11 @@ int main(int argc, char **argv)
 				mem.put<uint32_t>(r.dbrec + 4, r.posted);
 			} else if (chance(1)) {
 				bool ok;
-				unsigned int what = rnd_below(3);
+				unsigned int what = rnd_below(4);
 
-				mem.err_lo = what == 0 ? r.dbrec : what == 1 ? r.base : entry_addr(r, r.ci, &ok);
+				/* 3: the entry behind, which may be read with it */
+				forget(q);
+				mem.err_lo = what == 0 ? r.dbrec : what == 1 ? r.base : entry_addr(r, r.ci + (what == 3), &ok);
 				mem.err_hi = mem.err_lo + (what == 1 ? 4095 : 31);
 				compare(i);
 				mem.err_lo = 1;
@@ -643,6 +663,31 @@ int main(int argc, char **argv)
 			mem.put<uint32_t>(r->dbrec + 4, 0);
 			post(*r);
 			compare(i);
+		}
+		/* Entries that are announced are read together, and then not again. */
+		for (unsigned int i = 0; i < 2; i++) {
+			Qp &q = qp[i];
+			Ring &r = i ? srq[q.srq].r : q.r;
+
+			do {
+				if (i)
+					make_srq(q.srq);
+				else
+					make_qp(0);
+			} while (r.log < 3 || r.stride > 7);
+			if (i) {
+				srq[q.srq].armed = false;
+				srq_to_table(q.srq);
+			}
+			for (unsigned int k = 0; k < 4; k++)
+				post(r);
+			doorbell(q);
+			compare(i);
+			unsigned long had = rd.requests;
+
+			for (unsigned int k = 1; k < 4; k++)
+				compare(i);
+			CHECK(rd.requests == had, "%lu reads of entries that are there", rd.requests - had);
 		}
 		/* A QP is set back in each cycle of a request: the entry is given to the end or not at all, and the new life starts at 0. */
 		for (unsigned int k = 2; k < 90; k++) {
