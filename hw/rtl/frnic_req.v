@@ -130,11 +130,11 @@ module frnic_req #(
     input  wire                 cqe_ready,
     output wire [23:0]          cqe_cqn,
     output wire [255:0]         cqe_data,
-    // Nothing is under way, but for deadlines: the earliest one
+    // Nothing is under way, but for deadlines: the earliest one, or now as long as it is looked for
     output wire                 idle,
     output wire                 timer_valid,
     output wire [63:0]          timer_ns,
-    // Counters, pulses; bytes valid with cnt_pkt
+    // Counters, pulses; bytes of cnt_pkt's packet, else 0
     output wire                 cnt_wqe,
     output wire                 cnt_wqe_err,
     output wire                 cnt_pkt,
@@ -239,11 +239,10 @@ module frnic_req #(
     wire [RS_W-1:0] rs_written = rs_wr_valid[0] ? a_rs_data : t_rs_data;
     wire late_valid, late_ready;
     wire [LOG_QPS-1:0] late_index;
-    wire timer_idle;
 
     frnic_req_timer #(.LOG_QPS(LOG_QPS)) timer (
         .clk(clk), .rst(rst), .time_ns(time_ns), .set_valid(rs_write), .set_index(rs_write_index), .set_armed(rs_written[RS_ARMED]),
-        .set_deadline(rs_written[RS_DEADLINE +: 36]), .late_valid(late_valid), .late_ready(late_ready), .late_index(late_index), .idle(timer_idle),
+        .set_deadline(rs_written[RS_DEADLINE +: 36]), .late_valid(late_valid), .late_ready(late_ready), .late_index(late_index),
         .timer_valid(timer_valid), .timer_ns(timer_ns)
     );
 
@@ -364,7 +363,7 @@ module frnic_req #(
     assign lw_event[15:0] = 16'd0;
     assign lw_data = {a_lw_data, t_lw_data, 512'd0};
     assign cnt_wqe_err = t_wqe_err || a_wqe_err;
-    assign idle = t_idle && a_idle && timer_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
+    assign idle = t_idle && a_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
 
     frnic_req_tx #(
         .LOG_QPS(LOG_QPS), .LOG_RECS(LOG_RECS), .GIDS(GIDS), .PKEYS(PKEYS), .DESC_BITS(TXD_W), .RS_BITS(RS_W), .REC_BITS(REC_W)

@@ -13,9 +13,7 @@ module frnic_req_timer #(
     input  wire               clk,
     input  wire               rst,
     // Device time; deadlines are in units of 1024 ns
-    /* verilator lint_off UNUSED */
     input  wire [63:0]        time_ns,
-    /* verilator lint_on UNUSED */
     // A QP's deadline, or none
     input  wire               set_valid,
     input  wire [LOG_QPS-1:0] set_index,
@@ -25,8 +23,7 @@ module frnic_req_timer #(
     output wire               late_valid,
     input  wire               late_ready,
     output wire [LOG_QPS-1:0] late_index,
-    // The scan has seen all deadlines since the last change; the earliest one
-    output wire               idle,
+    // The earliest deadline; while the scan has not seen all since the last change: now
     output wire               timer_valid,
     output wire [63:0]        timer_ns
 );
@@ -63,9 +60,8 @@ module frnic_req_timer #(
     // No report in the cycle of a change: that may be the same QP's.
     assign late_valid = late_reg && !set_valid;
     assign late_index = late_index_reg;
-    assign idle = clean_reg && !late_reg;
-    assign timer_valid = timer_reg;
-    assign timer_ns = {time_ns[63:10] + {{18{to_go[35]}}, to_go}, 10'd0};
+    assign timer_valid = timer_reg || !clean_reg;
+    assign timer_ns = !clean_reg ? time_ns : {time_ns[63:10] + {{18{to_go[35]}}, to_go}, 10'd0};
 
     always @(posedge clk) begin
         if (clear_reg) begin

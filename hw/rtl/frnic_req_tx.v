@@ -176,7 +176,7 @@ module frnic_req_tx #(
     output wire [LOG_RECS-1:0]         txd_rec,
     output wire                        txd_acks,
     output wire                        idle,
-    // Counters, pulses; bytes valid with cnt_pkt
+    // Counters, pulses; bytes of cnt_pkt's packet, else 0
     output wire                        cnt_wqe,
     output wire                        cnt_wqe_err,
     output wire                        cnt_pkt,
@@ -834,7 +834,7 @@ module frnic_req_tx #(
     assign cnt_wqe = t_state_reg == T_NOTE && rs_wr_valid && rs_wr_ready && note_ok;
     assign cnt_wqe_err = (t_state_reg == T_NOTE && rs_wr_valid && rs_wr_ready && !note_ok) || (t_state_reg == T_FAULT && rec_wr_valid && rec_wr_ready);
     assign cnt_pkt = t_state_reg == T_COMMIT && rs_wr_valid && rs_wr_ready && !bad_pkt_reg;
-    assign cnt_bytes = {1'b0, k_len};
+    assign cnt_bytes = cnt_pkt ? {1'b0, k_len} : 14'd0;
     assign cnt_retrans = cnt_pkt && k_again;
 
     always @(posedge clk) begin
