@@ -165,6 +165,7 @@ module frnic_req_ack #(
     reg changed_reg;
     reg wake_reg;
     reg stale_reg;
+    reg fresh_reg;
 
     // ---- Connection, packet ----
     wire [23:0] c_qpn = {conn_reg[`FRNIC_CMD_QP_NUM_HI_QPN_HI_LSB +: 8], conn_reg[`FRNIC_CMD_QP_CTRL_QPN_LO_LSB +: 16]};
@@ -302,7 +303,7 @@ module frnic_req_ack #(
         rec_mark[REC_VERR +: 8] = `FRNIC_VENDOR_ERR_DMA_READ;
     end
     assign rec_wr_data = rec_mark;
-    assign rs_wr_valid = state_reg == A_COMMIT && !moved_reg;
+    assign rs_wr_valid = state_reg == A_COMMIT && !moved_reg && !(fresh_reg && ev_reg == EV_RESP);
     assign rs_wr_data = rs_reg;
 
     // ---- Events ----
@@ -405,6 +406,7 @@ module frnic_req_ack #(
                 if (rs_rd_done) begin
                     asked_reg <= 1'b0;
                     rs_reg <= as_fresh ? rs_start(c_psn, c_retry, c_rnr) : rs_rd_data;
+                    fresh_reg <= as_fresh;
                     state_reg <= A_EXEC;
                 end
             end
@@ -417,7 +419,8 @@ module frnic_req_ack #(
                 state_reg <= A_WALK;
                 case (ev_reg)
                     EV_RESP: begin
-                        if (!live || !in_window) begin
+                        // Who has sent nothing yet expects nothing; the context that came along may be of an earlier life.
+                        if (!live || !in_window || fresh_reg) begin
                             stale_reg <= 1'b1;
                             cnt_stale <= 1'b1;
                             state_reg <= A_LW;
@@ -673,7 +676,7 @@ module frnic_req_ack #(
                 end
             end
             A_COMMIT: begin
-                if (moved_reg || rs_wr_ready) begin
+                if (!rs_wr_valid || rs_wr_ready) begin
                     state_reg <= ev_reg == EV_RESP ? A_DRAIN : A_OVER;
                 end
             end
