@@ -1,0 +1,1117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frnic_resp as the peer and the host see it: messages of RC, UC and UD QPs with random lengths, MTUs, SGEs and alignments; repeated, missing and
+ * refused packets; READ; write errors; flush. Around it stand small stand-ins for live words, receive entries, translation and DMA, all with random
+ * delays. Every answer, completion, event and byte of memory is compared with what the rules of the functional model (responder.c, ud.c) say.
+ */
+#include <map>
+
+#include "Vtop.h"
+#include "tb.h"
+#include "dma_client.h"
+
+extern "C" {
+#include "roce.h"
+}
+#include "../qemu-model/include/frnic_hw.h"
+
+static const unsigned int N = 16;
+static const uint32_t KEY_L = 0x1100, KEY_R = 0x2200, QKEY = 0x11111111;
+static const uint64_t LIMIT = 1ull << 40; /* addresses above are not in the regions */
+
+static Vtop *dut;
+static HostMem mem;
+static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read;
+
+static void set(void *p, unsigned int at, unsigned int n, uint64_t v)
+{
+	uint8_t *d = (uint8_t *)p;
+
+	for (unsigned int i = 0; i < n; i++) {
+		d[(at + i) / 8] = (uint8_t)(d[(at + i) / 8] & ~(1u << (at + i) % 8));
+		d[(at + i) / 8] = (uint8_t)(d[(at + i) / 8] | ((v >> i & 1) << (at + i) % 8));
+	}
+}
+
+static uint64_t get(const void *p, unsigned int at, unsigned int n)
+{
+	const uint8_t *d = (const uint8_t *)p;
+	uint64_t v = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		v |= (uint64_t)(d[(at + i) / 8] >> (at + i) % 8 & 1) << i;
+	return v;
+}
+
+struct Sge {
+	uint64_t addr;
+	uint32_t len, key;
+};
+struct Rqe {
+	uint32_t tag;
+	std::vector<Sge> sge;
+	unsigned int result = 0; /* 2 BAD */
+	uint64_t total() const
+	{
+		uint64_t n = 0;
+
+		for (const Sge &s : sge)
+			n += s.len;
+		return n;
+	}
+};
+
+struct Qp {
+	uint32_t qpn, rqpn, qkey = QKEY;
+	unsigned int type, pm, rnr, pkey = 0;
+	bool v6, srq;
+	std::deque<Rqe> rq, plan; /* plan: those that the bench has not used yet (datagrams) */
+	/* live words */
+	unsigned int state = 0;
+	uint32_t epsn = 0, msn = 0;
+	bool nak_sent = false, est = false;
+	uint8_t vendor = 0, status = 0;
+	uint32_t rx = 0, drops = 0;
+	/* what the bench knows */
+	uint32_t psn = 0, emsn = 0; /* next of the peer; messages done */
+	bool have = false;
+	Rqe cur;
+	unsigned int mtu() const { return 128u << pm; }
+	uint8_t conn[128];
+	uint8_t dgid[16], sgid[16];
+};
+static Qp qps[N];
+static uint8_t gids[2][16];
+static const uint8_t smac[6] = { 2, 0, 0, 0, 0, 9 };
+
+/* Bus address of a virtual one: pages are shuffled. */
+static uint64_t bus(uint64_t va)
+{
+	return ((va >> 12) * 0x9e3779b1ull & 0xffffffffffull) << 12 | (va & 4095);
+}
+
+/* ---- What must come out ---- */
+struct Answer {
+	uint32_t qpn, psn, msn;
+	uint8_t opcode, syn;
+	Frame payload;
+};
+struct Done {
+	uint32_t cqn;
+	uint8_t cqe[24];
+	bool sol;
+	std::vector<std::pair<uint64_t, Frame>> bytes; /* in memory by then */
+};
+struct End {
+	uint32_t qpn;
+	unsigned int op, event, vendor, status;
+};
+static std::deque<Answer> answers;
+static std::deque<Done> dones;
+static std::deque<End> ends;
+static std::vector<std::pair<uint64_t, Frame>> placed; /* of the message at hand */
+
+/* ---- Stand-ins ---- */
+static void live_image(const Qp &q, uint8_t *p)
+{
+	memset(p, 0, 64);
+	set(p, 24, 3, q.state);
+	set(p, 6 * 32, 24, q.epsn);
+	set(p, 7 * 32, 24, q.msn);
+	set(p, 7 * 32 + 24, 1, q.nak_sent);
+	set(p, 9 * 32, 8, q.vendor);
+	set(p, 9 * 32 + 8, 8, q.status);
+}
+
+static void change(unsigned int i, unsigned int state, bool resp, bool clear)
+{
+	dut->chg_valid = 1;
+	dut->chg_index = (uint8_t)i;
+	dut->chg_state = (uint8_t)state;
+	dut->chg_resp = resp;
+	dut->chg_clear = clear;
+	qps[i].state = state;
+}
+
+static unsigned int lw_wait;
+static int lw_who = -1;
+
+static void lw_drive()
+{
+	dut->lw_done = 0;
+	dut->chg_valid = 0;
+	if (lw_who < 0) {
+		if (dut->lw_valid && chance(70)) {
+			lw_who = (dut->lw_valid & 1) && (!(dut->lw_valid & 2) || chance(50)) ? 0 : 1;
+			lw_wait = 3 + rnd_below(4);
+		}
+		return;
+	}
+	if (lw_wait--)
+		return;
+	const uint8_t *qpn = (const uint8_t *)&dut->lw_qpn, *d = (const uint8_t *)&dut->lw_data + 64 * lw_who;
+	uint32_t n = (uint32_t)get(qpn, 24 * (unsigned int)lw_who, 24);
+	unsigned int op = dut->lw_op >> 2 * lw_who & 3, mask = dut->lw_mask >> 8 * lw_who & 255, ev = dut->lw_event >> 8 * lw_who & 255,
+		     inc = dut->lw_inc >> 4 * lw_who & 15;
+	Qp &q = qps[n % N];
+
+	CHECK(q.qpn == n, "live words of QP 0x%x", n);
+	if (mask & 16) {
+		q.epsn = (uint32_t)get(d, 6 * 32, 24);
+		q.msn = (uint32_t)get(d, 7 * 32, 24);
+		q.nak_sent = get(d, 7 * 32 + 24, 1);
+	}
+	if (mask & 64) {
+		q.vendor = (uint8_t)get(d, 9 * 32, 8);
+		q.status = (uint8_t)get(d, 9 * 32 + 8, 8);
+	}
+	if (mask & 128)
+		q.est = true;
+	q.rx += inc >> 1 & 1;
+	q.drops += inc >> 3 & 1;
+	if (op == 1 || ev) {
+		if (ends.empty()) {
+			CHECK(false, "QP 0x%x ends or has event %u, err %u", n, ev, (unsigned int)q.vendor);
+		} else {
+			End e = ends.front();
+
+			ends.pop_front();
+			CHECK(e.qpn == n && e.op == op && e.event == ev && (op != 1 || (e.vendor == q.vendor && e.status == q.status)),
+			      "end of QP 0x%x (0x%x): event %u (%u), vendor %u (%u), status %u (%u)", n, e.qpn, ev, e.event, (unsigned int)q.vendor, e.vendor,
+			      (unsigned int)q.status, e.status);
+		}
+	}
+	if (op == 1 && q.state != 6)
+		change(n % N, 6, false, false);
+	live_image(q, (uint8_t *)&dut->lw_rdata);
+	dut->lw_err = 0;
+	dut->lw_done = (uint8_t)(1 << lw_who);
+	lw_who = -1;
+}
+
+/* Receive entries */
+static bool rq_busy;
+static unsigned int rq_line, rq_delay;
+static uint32_t rq_qpn;
+
+static void rq_drive()
+{
+	dut->q_ready = !rq_busy && chance(60);
+	dut->r_valid = 0;
+	if (!rq_busy || rq_delay) {
+		if (rq_delay)
+			rq_delay--;
+		return;
+	}
+	Qp &q = qps[rq_qpn % N];
+	uint8_t *l = (uint8_t *)&dut->r_line;
+
+	dut->r_valid = 1;
+	dut->r_first = rq_line == 0;
+	dut->r_srq = q.srq;
+	dut->r_pd = 7;
+	for (unsigned int i = 0; i < 64; i++)
+		l[i] = (uint8_t)rnd();
+	if (q.rq.empty() || q.rq.front().result) {
+		dut->r_last = 1;
+		dut->r_num = (uint8_t)rnd_below(32);
+		dut->r_result = q.rq.empty() ? 1 : (uint8_t)q.rq.front().result;
+		if (!q.rq.empty())
+			set(l, 0, 24, q.rq.front().tag);
+		return;
+	}
+	Rqe &r = q.rq.front();
+
+	dut->r_result = 0;
+	dut->r_num = (uint8_t)r.sge.size();
+	if (!rq_line) {
+		set(l, 0, 32, r.tag);
+		set(l, 32, 32, r.sge.size());
+	}
+	for (unsigned int i = 0; i < r.sge.size(); i++)
+		if ((i + 1) / 4 == rq_line) {
+			set(l, (i + 1) % 4 * 128, 64, r.sge[i].addr);
+			set(l, (i + 1) % 4 * 128 + 64, 32, r.sge[i].len);
+			set(l, (i + 1) % 4 * 128 + 96, 32, r.sge[i].key);
+		}
+	dut->r_last = rq_line == r.sge.size() / 4;
+}
+
+static void rq_after()
+{
+	if (dut->q_valid && dut->q_ready) {
+		rq_busy = true;
+		rq_line = 0;
+		rq_qpn = dut->q_qpn;
+		rq_delay = rnd_below(20);
+		CHECK(qps[rq_qpn % N].qpn == rq_qpn, "entry for QP 0x%x", rq_qpn);
+	} else if (dut->r_valid && dut->r_ready) {
+		rq_line++;
+		if (dut->r_last) {
+			rq_busy = false;
+			if (!qps[rq_qpn % N].rq.empty())
+				qps[rq_qpn % N].rq.pop_front();
+		}
+	}
+}
+
+/* Translation */
+static int xl_state; /* 0 idle, 1 verdict to come, 2 pieces */
+static unsigned int xl_delay, xl_code;
+static uint64_t xl_va;
+static uint32_t xl_len, bad_page; /* bad_page: the page list cannot be read there */
+static bool xl_check;
+
+static void xl_drive()
+{
+	dut->xl_ready = xl_state == 0 && chance(70);
+	dut->v_valid = 0;
+	dut->p_valid = 0;
+	if (xl_delay) {
+		xl_delay--;
+		return;
+	}
+	if (xl_state == 1) {
+		dut->v_valid = 1;
+		dut->v_code = (uint8_t)xl_code;
+	} else if (xl_state == 2) {
+		uint32_t n = 4096 - (xl_va & 4095);
+
+		dut->p_valid = 1;
+		dut->p_addr = bus(xl_va);
+		dut->p_last = xl_len <= n;
+		dut->p_len = (uint16_t)(xl_len <= n ? xl_len : n);
+		dut->p_error = bad_page && (xl_va >> 12) == bad_page;
+	}
+}
+
+static void xl_after()
+{
+	if (dut->xl_valid && dut->xl_ready) {
+		unsigned int need = dut->xl_key == KEY_L ? FRNIC_ACCESS_LOCAL_WRITE : FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ;
+
+		xl_va = dut->xl_va;
+		xl_len = dut->xl_len;
+		xl_check = dut->xl_check;
+		xl_code = dut->xl_key != KEY_L && dut->xl_key != KEY_R ? (unsigned int)FRNIC_VENDOR_ERR_LKEY_INVALID :
+			  dut->xl_access & ~need ? (unsigned int)FRNIC_VENDOR_ERR_LKEY_ACCESS :
+			  xl_va + xl_len > LIMIT ? (unsigned int)FRNIC_VENDOR_ERR_LKEY_RANGE : 0u;
+		CHECK(dut->xl_access && dut->xl_pd == 7, "access 0x%x, PD %u", dut->xl_access, dut->xl_pd);
+		CHECK(xl_check || xl_len <= 4096, "%u bytes in one request", xl_len);
+		xl_state = 1;
+		xl_delay = rnd_below(8);
+	} else if (dut->v_valid) {
+		xl_state = !xl_code && !xl_check && xl_len ? 2 : 0;
+		xl_delay = rnd_below(3);
+	} else if (dut->p_valid && dut->p_ready) {
+		xl_va += dut->p_len;
+		xl_len -= dut->p_len;
+		if (dut->p_last || dut->p_error)
+			xl_state = 0;
+		xl_delay = rnd_below(3);
+	}
+}
+
+/* DMA: the ports of the common stand-ins have other names. */
+struct WrPort {
+	decltype(dut->wr_cmd_ready) &cmd_ready = dut->wr_cmd_ready;
+	decltype(dut->wr_cmd_valid) &cmd_valid = dut->wr_cmd_valid;
+	decltype(dut->wr_cmd_addr) &cmd_addr = dut->wr_cmd_addr;
+	decltype(dut->wr_cmd_len) &cmd_len = dut->wr_cmd_len;
+	decltype(dut->wr_cmd_src_off) &cmd_src_off = dut->wr_cmd_src_off;
+	decltype(dut->wr_data_valid) &data_valid = dut->wr_data_valid;
+	decltype(dut->wr_data_ready) &data_ready = dut->wr_data_ready;
+	decltype(dut->wr_data) &data = dut->wr_data;
+	decltype(dut->wr_st_valid) &st_valid = dut->wr_st_valid;
+	decltype(dut->wr_st_error) &st_error = dut->wr_st_error;
+};
+static WrPort *wp;
+static DmaWr wr(mem);
+static DmaRd rd(mem);
+
+/* ---- Frames in, answers out ---- */
+struct In {
+	std::vector<Beat> beats;
+	uint8_t meta[80];
+	unsigned int qp;
+};
+static std::deque<In> in;
+static unsigned int in_at, in_rate = 90, out_rate = 90;
+static bool in_offered;
+static Frame out;
+
+static void judge_frame()
+{
+	roce_pkt p;
+
+	CHECK(roce_parse(&p, out.data(), out.size()) == ROCE_OK, "frame of %zu bytes is malformed", out.size());
+	if (answers.empty()) {
+		CHECK(false, "answer of opcode 0x%x, syndrome 0x%x to 0x%x, PSN 0x%x not expected", p.opcode, p.syndrome, p.dqpn, p.psn);
+		return;
+	}
+	Answer a = answers.front();
+	const Qp &q = qps[a.qpn % N];
+
+	answers.pop_front();
+	CHECK(p.opcode == a.opcode && p.dqpn == q.rqpn && p.psn == a.psn, "answer 0x%x to 0x%x, PSN 0x%x; 0x%x to 0x%x, PSN 0x%x expected", p.opcode,
+	      p.dqpn, p.psn, a.opcode, q.rqpn, a.psn);
+	if (p.flags & ROCE_F_AETH)
+		CHECK(p.syndrome == a.syn && p.msn == a.msn, "syndrome 0x%x (0x%x), MSN %u (%u)", p.syndrome, a.syn, p.msn, a.msn);
+	CHECK(p.len == a.payload.size() && !memcmp(p.payload, a.payload.data(), p.len), "payload of %u (%zu) bytes", p.len, a.payload.size());
+	CHECK(p.pkey == 0xffff && !memcmp(p.sgid, q.sgid, 16) && !memcmp(p.dgid, q.dgid, 16) && !memcmp(out.data() + 6, smac, 6), "path");
+	if (p.opcode != ROCE_ACK)
+		seen_read++;
+	else if (a.syn == ROCE_AETH_ACK)
+		seen_ack++;
+	else
+		seen_nak++;
+}
+
+static void tick()
+{
+	now_cycles++;
+	lw_drive();
+	rq_drive();
+	xl_drive();
+	wr.drive(wp);
+	rd.drive(dut);
+	dut->cqe_ready = chance(60);
+	dut->m_axis_tready = chance(out_rate);
+	dut->qp_rd_ready = chance(60);
+	if (!in_offered && !in.empty() && chance(in_rate))
+		in_offered = true;
+	dut->s_axis_tvalid = in_offered;
+	if (in_offered) {
+		const In &i = in.front();
+
+		memcpy(&dut->s_axis_tdata, i.beats[in_at].data, 64);
+		dut->s_axis_tlast = i.beats[in_at].last;
+		memcpy(&dut->s_meta, i.meta, 79);
+		memcpy(&dut->s_conn, qps[i.qp].conn, 128);
+	}
+	dut->clk = 0;
+	dut->eval();
+	static bool rd_pending;
+	static uint8_t rd_index;
+	bool ask = dut->qp_rd_valid && dut->qp_rd_ready;
+
+	if (ask)
+		rd_index = dut->qp_rd_index;
+	if (dut->cqe_valid && dut->cqe_ready) {
+		if (dones.empty()) {
+			CHECK(false, "completion of QP 0x%x not expected", (unsigned int)get(&dut->cqe_data, 0, 24));
+		} else {
+			Done d = dones.front();
+			bool there = true;
+
+			dones.pop_front();
+			CHECK(d.cqn == dut->cqe_cqn && !memcmp(d.cqe, &dut->cqe_data, 24) && d.sol == dut->cqe_solicited,
+			      "completion: QP 0x%x (0x%x) op 0x%x (0x%x) tag 0x%x (0x%x) flags 0x%x (0x%x) bytes %u (%u) status %u (%u) vendor %u (%u)",
+			      (unsigned int)get(&dut->cqe_data, 0, 24), (unsigned int)get(d.cqe, 0, 24), (unsigned int)get(&dut->cqe_data, 24, 8), d.cqe[3],
+			      (unsigned int)get(&dut->cqe_data, 32, 24), (unsigned int)get(d.cqe, 32, 24), (unsigned int)get(&dut->cqe_data, 56, 8), d.cqe[7],
+			      (unsigned int)get(&dut->cqe_data, 64, 32), (unsigned int)get(d.cqe, 64, 32), (unsigned int)get(&dut->cqe_data, 152, 8), d.cqe[19],
+			      (unsigned int)get(&dut->cqe_data, 160, 8), d.cqe[20]);
+			for (auto &b : d.bytes)
+				for (size_t i = 0; i < b.second.size(); i++)
+					there = there && mem.get<uint8_t>(b.first + i) == b.second[i];
+			CHECK(there, "the data came after their completion, or not at all");
+			seen_cqe++;
+		}
+	}
+	if (dut->m_axis_tvalid && dut->m_axis_tready) {
+		unsigned int n = (unsigned int)__builtin_popcountll(dut->m_axis_tkeep);
+
+		out.insert(out.end(), (uint8_t *)&dut->m_axis_tdata, (uint8_t *)&dut->m_axis_tdata + n);
+		if (dut->m_axis_tlast) {
+			judge_frame();
+			out.clear();
+		}
+	}
+	if (in_offered && dut->s_axis_tready) {
+		in_offered = false;
+		if (++in_at == in.front().beats.size()) {
+			in_at = 0;
+			in.pop_front();
+		}
+	}
+	rq_after();
+	xl_after();
+	wr.take(wp);
+	rd.take(dut);
+	dut->clk = 1;
+	dut->eval();
+	dut->qp_rd_done = rd_pending;
+	if (rd_pending) {
+		memcpy(&dut->qp_rd_data, qps[rd_index % N].conn, 128);
+		dut->qp_rd_live = 1;
+		dut->qp_rd_err = 0;
+	}
+	rd_pending = ask;
+}
+
+static void settle()
+{
+	unsigned long n = 0, quiet = 0;
+
+	while (quiet < 400 && n++ < 400000)
+		quiet = in.empty() && dut->idle && wr.st.empty() ? quiet + 1 : (tick(), 0ul), quiet ? tick() : (void)0;
+	CHECK(n < 400000, "it comes to an end");
+	CHECK(answers.empty(), "%zu answers are missing (first: QP 0x%x, opcode 0x%x, syndrome 0x%x, PSN 0x%x)", answers.size(), answers.front().qpn,
+	      answers.front().opcode, answers.front().syn, answers.front().psn);
+	CHECK(dones.empty(), "%zu completions are missing", dones.size());
+	CHECK(ends.empty(), "%zu ends or events are missing", ends.size());
+	answers.clear();
+	dones.clear();
+	ends.clear();
+}
+
+/* ---- The peer ---- */
+/* Far apart, so that what is under way does not meet. */
+static uint64_t rnd_va()
+{
+	uint64_t a = 0x100000 + (rnd() & 0xfffffffff);
+
+	if (chance(30))
+		a = (a & ~4095ull) + 4096 - rnd_below(64); /* near a page's end */
+	return a;
+}
+
+static Rqe rnd_rqe(uint32_t at_least)
+{
+	Rqe r;
+	unsigned int n = chance(50) ? 1 : rnd_below(17);
+	uint32_t left = at_least + rnd_below(100);
+
+	r.tag = (uint32_t)rnd() & 0xffffff;
+	if (!n && at_least)
+		n = 1;
+	for (unsigned int i = 0; i < n; i++) {
+		Sge s;
+
+		s.len = i + 1 == n ? left : chance(10) ? 0 : chance(30) ? rnd_below(4) : rnd_below(left + 1);
+		if (s.len > left)
+			s.len = left;
+		left -= s.len;
+		s.addr = rnd_va();
+		s.key = KEY_L;
+		r.sge.push_back(s);
+	}
+	return r;
+}
+
+static void place_sge(const Rqe &r, uint64_t off, const uint8_t *d, uint32_t len)
+{
+	for (const Sge &s : r.sge) {
+		if (off >= s.len) {
+			off -= s.len;
+			continue;
+		}
+		for (; off < s.len && len; off++, len--) {
+			uint64_t a = bus(s.addr + off);
+
+			if (!placed.empty() && placed.back().first + placed.back().second.size() == a)
+				placed.back().second.push_back(*d++);
+			else
+				placed.push_back({ a, Frame(1, *d++) });
+		}
+		off = 0;
+	}
+}
+
+static void place_va(uint64_t va, const uint8_t *d, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		uint64_t a = bus(va + i);
+
+		if (!placed.empty() && placed.back().first + placed.back().second.size() == a)
+			placed.back().second.push_back(d[i]);
+		else
+			placed.push_back({ a, Frame(1, d[i]) });
+	}
+}
+
+struct Pkt {
+	uint8_t op;
+	uint32_t psn, len = 0, imm = 0, rkey = KEY_R, dma_len = 0, qkey = QKEY, src = 0;
+	uint64_t va = 0;
+	bool ackreq = false, sol = false;
+	uint16_t pkey = 0xffff;
+	Frame data;
+	Frame frame; /* as sent */
+};
+
+static void send(Qp &q, Pkt &k)
+{
+	uint8_t buf[ROCE_MAX_FRAME + 8], *p;
+	uint16_t fl = roce_op_flags[k.op];
+	roce_path path;
+	roce_pkt m;
+	In i{};
+
+	memset(&path, 0, sizeof(path));
+	memcpy(path.dmac, smac, 6);
+	path.smac[0] = 2;
+	memcpy(path.sgid, q.dgid, 16);
+	memcpy(path.dgid, q.sgid, 16);
+	path.ipv6 = q.v6;
+	path.vlan = chance(30);
+	path.vlan_tci = path.vlan ? (uint16_t)((rnd() & 7) << 13) : 0;
+	path.tclass = (uint8_t)rnd();
+	path.sport = 0xc123;
+	path.hop_limit = 9;
+	p = roce_start(buf, &path);
+	p = roce_put_bth(p, k.op, k.sol, -k.len & 3, k.pkey, q.qpn, k.ackreq, k.psn);
+	if (fl & ROCE_F_DETH)
+		p = roce_put_deth(p, k.qkey, k.src);
+	if (fl & ROCE_F_RETH)
+		p = roce_put_reth(p, k.va, k.rkey, k.dma_len);
+	if (fl & ROCE_F_ATOMIC_ETH)
+		p = roce_put_atomic(p, k.va, k.rkey, 1, 2);
+	if (fl & ROCE_F_IMM) {
+		memcpy(p, &k.imm, 4);
+		p += 4;
+	}
+	memcpy(p, k.data.data(), k.len);
+	memset(p + k.len, 0, -k.len & 3);
+	size_t n = roce_finish(buf, p + k.len + (-k.len & 3));
+
+	k.frame.assign(buf, buf + n);
+	if (roce_parse(&m, k.frame.data(), n) != ROCE_OK) {
+		printf("the bench makes bad frames\n");
+		exit(1);
+	}
+	i.beats = to_beats(k.frame);
+	i.qp = q.qpn % N;
+	set(i.meta, 0, 13, m.len);
+	set(i.meta, 13, 7, (uint64_t)(m.payload - m.frame));
+	set(i.meta, 20, 16, m.flags);
+	set(i.meta, 36, 8, m.opcode);
+	set(i.meta, 44, 24, m.psn);
+	set(i.meta, 68, 24, m.dqpn);
+	set(i.meta, 92, 16, m.pkey);
+	set(i.meta, 108, 1, m.solicited);
+	set(i.meta, 109, 1, m.ackreq);
+	set(i.meta, 110, 1, m.ipv6);
+	set(i.meta, 111, 1, m.vlan);
+	set(i.meta, 112, 16, m.vlan_tci);
+	set(i.meta, 128, 8, m.tclass);
+	set(i.meta, 136, 16, m.sport);
+	memcpy(i.meta + 19, m.sgid, 16);
+	memcpy(i.meta + 35, m.dgid, 16);
+	size_t bth = (size_t)(m.ip - m.frame) + (m.ipv6 ? 40 : 20) + 8 + 12;
+	for (unsigned int b = 0; b < 28; b++)
+		i.meta[51 + b] = bth + b < n ? k.frame[bth + b] : 0;
+	in.push_back(i);
+}
+
+static void expect_aeth(const Qp &q, uint8_t syn, uint32_t psn)
+{
+	answers.push_back({ q.qpn, psn, q.emsn, ROCE_ACK, syn, {} });
+}
+
+static Done &expect_cqe(const Qp &q, uint8_t op, uint32_t tag, uint32_t bytes, uint8_t status, uint8_t vendor)
+{
+	Done d{};
+
+	d.cqn = q.qpn + 1;
+	set(d.cqe, 0, 24, q.qpn);
+	set(d.cqe, 24, 8, op);
+	set(d.cqe, 32, 24, tag);
+	set(d.cqe, 56, 8, 1u | (q.srq ? 32u : 0));
+	set(d.cqe, 64, 32, bytes);
+	set(d.cqe, 128, 24, q.rqpn);
+	set(d.cqe, 152, 8, status);
+	set(d.cqe, 160, 8, vendor);
+	dones.push_back(d);
+	return dones.back();
+}
+
+static Pkt old_pkt[N];
+static bool have_old[N];
+
+/* Between packets: things that must change nothing, or be answered as they deserve. */
+static void disturb(Qp &q, bool &nak_sent)
+{
+	if (q.type)
+		return;
+	if (have_old[q.qpn % N] && chance(10)) {
+		Pkt k = old_pkt[q.qpn % N];
+
+		k.ackreq = chance(70);
+		send(q, k);
+		if (k.ackreq)
+			expect_aeth(q, ROCE_AETH_ACK, (q.psn - 1) & ROCE_PSN_MASK);
+	}
+	if (chance(10)) {
+		Pkt k{};
+
+		k.op = ROCE_SEND_ONLY;
+		k.psn = roce_psn_add(q.psn, 1 + rnd_below(1000));
+		k.len = rnd_below(q.mtu());
+		k.data = rnd_frame(k.len);
+		k.ackreq = chance(50);
+		send(q, k);
+		if (!nak_sent)
+			expect_aeth(q, ROCE_AETH_NAK_SEQ, q.psn);
+		nak_sent = true;
+	}
+}
+
+/* A packet that has come in order; answers are the caller's. */
+static void in_order(Qp &q, const Pkt &k)
+{
+	q.psn = roce_psn_add(q.psn, 1);
+	old_pkt[q.qpn % N] = k;
+	have_old[q.qpn % N] = true;
+}
+
+static void message(Qp &q)
+{
+	bool write = chance(50), imm = chance(40), nak_sent = false, uc = q.type == FRNIC_QP_TYPE_UC;
+	uint32_t mtu = q.mtu(), len = chance(20) ? 0 : chance(50) ? rnd_below(mtu) + 1 : rnd_below(4 * mtu) + 1;
+	uint64_t va = rnd_va();
+	bool entry = !write || imm;
+	Frame data = rnd_frame(len);
+	uint32_t off = 0, immv = (uint32_t)rnd();
+	Rqe r;
+
+	if (chance(5))
+		len = mtu * (1 + rnd_below(3)), data = rnd_frame(len);
+	placed.clear();
+	if (entry && q.rq.empty() && !uc && chance(30) && !write) {
+		/* No entry: RNR, then one comes. */
+		Pkt k{};
+
+		settle();
+		k.op = ROCE_SEND_ONLY;
+		k.psn = q.psn;
+		k.len = rnd_below(mtu + 1);
+		k.data = rnd_frame(k.len);
+		send(q, k);
+		expect_aeth(q, (uint8_t)(ROCE_AETH_RNR | q.rnr), q.psn);
+		settle();
+		nak_sent = true; /* what comes behind is no gap */
+	}
+	if (entry) {
+		r = rnd_rqe(write ? 0 : len);
+		q.rq.push_back(r);
+	}
+	do {
+		uint32_t n = len - off < mtu ? len - off : mtu;
+		bool first = !off, last = off + n == len;
+		unsigned int sol = chance(30);
+		Pkt k{};
+
+		disturb(q, nak_sent);
+		k.op = (uint8_t)((write ? 6 : 0) + (first ? (last ? 4 : 0) : last ? 2 : 1) + (last && imm ? 1 : 0));
+		if (uc)
+			k.op |= 0x20;
+		k.psn = q.psn;
+		k.len = n;
+		k.imm = immv;
+		k.va = va;
+		k.dma_len = len;
+		k.data.assign(data.begin() + off, data.begin() + off + n);
+		k.ackreq = chance(last ? 70 : 20);
+		k.sol = last && sol;
+		if (write)
+			place_va(va + off, k.data.data(), n);
+		else
+			place_sge(r, off, k.data.data(), n);
+		send(q, k);
+		in_order(q, k);
+		nak_sent = false;
+		off += n;
+		if (last) {
+			q.emsn = (q.emsn + 1) & 0xffffff;
+			if (entry) {
+				Done &d = expect_cqe(q, write ? FRNIC_CQE_OP_RECV_WRITE_IMM : imm ? FRNIC_CQE_OP_RECV_IMM : FRNIC_CQE_OP_RECV, r.tag, len, 0, 0);
+
+				d.sol = k.sol;
+				if (k.sol)
+					d.cqe[7] |= 4;
+				if (imm)
+					set(d.cqe, 96, 32, immv);
+				d.bytes = placed;
+			}
+		}
+		if (k.ackreq && !uc)
+			expect_aeth(q, ROCE_AETH_ACK, k.psn);
+	} while (off < len);
+	if (!entry && chance(20)) {
+		std::vector<std::pair<uint64_t, Frame>> bytes = placed;
+		bool there = true;
+
+		settle();
+		for (auto &b : bytes)
+			for (size_t i = 0; i < b.second.size(); i++)
+				there = there && mem.get<uint8_t>(b.first + i) == b.second[i];
+		CHECK(there, "a WRITE of %u bytes to 0x%llx", len, (unsigned long long)va);
+	}
+}
+
+static void read_answers(const Qp &q, uint64_t va, uint32_t len, uint32_t psn, uint32_t msn)
+{
+	uint32_t off = 0;
+
+	do {
+		uint32_t n = len - off < q.mtu() ? len - off : q.mtu();
+		bool first = !off, last = off + n == len;
+		Answer a{ q.qpn, psn, msn, (uint8_t)(first ? (last ? ROCE_READ_RESP_ONLY : ROCE_READ_RESP_FIRST) : last ? ROCE_READ_RESP_LAST : ROCE_READ_RESP_MIDDLE),
+			  ROCE_AETH_ACK, Frame(n) };
+
+		for (uint32_t i = 0; i < n; i++)
+			a.payload[i] = mem.get<uint8_t>(bus(va + off + i));
+		answers.push_back(a);
+		psn = roce_psn_add(psn, 1);
+		off += n;
+	} while (off < len);
+}
+
+static void read_message(Qp &q)
+{
+	Pkt k{};
+	uint32_t len = chance(10) ? 0 : rnd_below(chance(50) ? q.mtu() : 5 * q.mtu()) + 1;
+
+	settle(); /* what is read must not be written meanwhile */
+	k.op = ROCE_READ_REQUEST;
+	k.psn = q.psn;
+	k.va = rnd_va();
+	k.dma_len = len;
+	for (uint32_t i = 0; i < len; i++)
+		mem.put<uint8_t>(bus(k.va + i), (uint8_t)rnd());
+	send(q, k);
+	q.emsn = (q.emsn + 1) & 0xffffff;
+	read_answers(q, k.va, len, k.psn, q.emsn);
+	q.psn = roce_psn_add(q.psn, roce_npsn(len, q.mtu()));
+	have_old[q.qpn % N] = false;
+	if (chance(30)) {
+		/* Asked again from its middle. */
+		uint32_t skip = rnd_below(roce_npsn(len, q.mtu()));
+
+		k.psn = roce_psn_add(k.psn, skip);
+		k.va += (uint64_t)skip * q.mtu();
+		k.dma_len -= skip * q.mtu();
+		send(q, k);
+		read_answers(q, k.va, k.dma_len, k.psn, q.emsn);
+	}
+	settle();
+}
+
+static void datagram(Qp &q)
+{
+	Pkt k{};
+	Rqe r;
+	unsigned int wrong = chance(30) ? 1 + rnd_below(4) : 0;
+
+	k.op = chance(50) ? ROCE_UD_SEND_ONLY : ROCE_UD_SEND_ONLY_IMM;
+	k.psn = (uint32_t)rnd() & 0xffffff;
+	k.len = chance(20) ? 0 : rnd_below(2049);
+	k.data = rnd_frame(k.len);
+	k.imm = (uint32_t)rnd();
+	k.src = (uint32_t)rnd() & 0xffffff;
+	k.sol = chance(30);
+	k.qkey = q.qkey;
+	if (wrong == 1)
+		k.qkey ^= 1u << rnd_below(32);
+	if (wrong == 2)
+		k.pkey = 0x7ffe;
+	if (q.have) {
+		r = q.cur;
+	} else if (!q.plan.empty()) {
+		r = q.plan.front();
+	} else if (wrong != 3) {
+		r = rnd_rqe(wrong == 4 ? 0 : k.len + 40);
+		if (wrong == 4)
+			r.sge.resize(r.sge.size() ? 1 : 0);
+		q.rq.push_back(r);
+		q.plan.push_back(r);
+	}
+	send(q, k);
+	if (wrong == 1 || wrong == 2)
+		return;
+	if (!q.have && q.plan.empty())
+		return; /* no entry */
+	if (!q.have)
+		q.plan.pop_front();
+	q.have = true;
+	q.cur = r;
+	if (r.total() < k.len + 40)
+		return; /* too short, and stays */
+	q.have = false;
+	const In &i = in.back();
+	uint8_t grh[40] = {};
+	const uint8_t *ip = k.frame.data() + (get(i.meta, 111, 1) ? 18 : 14);
+
+	if (q.v6)
+		memcpy(grh, ip, 40);
+	else
+		memcpy(grh + 20, ip, 20);
+	placed.clear();
+	place_sge(r, 40, k.data.data(), k.len);
+	place_sge(r, 0, grh, 40);
+	Done &d = expect_cqe(q, k.op == ROCE_UD_SEND_ONLY_IMM ? FRNIC_CQE_OP_RECV_IMM : FRNIC_CQE_OP_RECV, r.tag, k.len + 40, 0, 0);
+
+	set(d.cqe, 128, 24, k.src);
+	d.cqe[7] |= (uint8_t)(2 | (k.sol ? 4 : 0) | (q.v6 ? 16 : 0));
+	d.sol = k.sol;
+	if (get(i.meta, 111, 1)) {
+		d.cqe[7] |= 8;
+		set(d.cqe, 176, 16, get(i.meta, 112, 16));
+	}
+	if (k.op == ROCE_UD_SEND_ONLY_IMM)
+		set(d.cqe, 96, 32, k.imm);
+	d.cqe[21] = (uint8_t)q.pkey;
+	d.bytes = placed;
+}
+
+/* Life begins: RTS with a PSN near its wrap, state of before forgotten. */
+static void begin(unsigned int i)
+{
+	Qp &q = qps[i];
+
+	q.rq.clear();
+	q.have = false;
+	change(i, 0, false, true);
+	dut->clk = 0;
+	dut->eval();
+	dut->clk = 1;
+	dut->eval();
+	q.psn = q.epsn = chance(50) ? 0xfffff0 + rnd_below(16) : (uint32_t)rnd() & 0xffffff;
+	q.msn = q.emsn = 0;
+	q.nak_sent = false;
+	q.vendor = q.status = 0;
+	have_old[i] = false;
+	change(i, 3, true, false);
+	dut->clk = 0;
+	dut->eval();
+	dut->clk = 1;
+	dut->eval();
+	dut->chg_valid = 0;
+}
+
+/* The end of an RC QP, each kind. */
+static void die(Qp &q)
+{
+	unsigned int kind = rnd_below(8), extra = rnd_below(4);
+	Pkt k{};
+
+	settle();
+	k.op = ROCE_SEND_ONLY;
+	k.psn = q.psn;
+	k.len = 1 + rnd_below(q.mtu() - 1);
+	k.data = rnd_frame(k.len);
+	k.va = rnd_va();
+	k.dma_len = k.len;
+	k.ackreq = true;
+	switch (kind) {
+	case 0: /* key */
+		k.op = ROCE_WRITE_ONLY;
+		k.rkey = 0xbad00;
+		expect_aeth(q, ROCE_AETH_NAK_ACCESS, q.psn);
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_ACCESS_ERR, FRNIC_VENDOR_ERR_RKEY, 0 });
+		break;
+	case 1: /* range, told by the RETH alone */
+		k.op = ROCE_WRITE_FIRST;
+		k.len = q.mtu();
+		k.data = rnd_frame(k.len);
+		k.va = LIMIT - k.len;
+		k.dma_len = k.len + 1;
+		expect_aeth(q, ROCE_AETH_NAK_ACCESS, q.psn);
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_ACCESS_ERR, FRNIC_VENDOR_ERR_RKEY, 0 });
+		break;
+	case 2: /* out of sequence */
+		k.op = chance(50) ? ROCE_SEND_LAST : ROCE_WRITE_MIDDLE;
+		expect_aeth(q, ROCE_AETH_NAK_INV, q.psn);
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_REQ_ERR, FRNIC_VENDOR_ERR_REQ_INVALID, 0 });
+		break;
+	case 3: { /* entry too short */
+		Rqe r = rnd_rqe(0);
+
+		r.sge.assign(1, { rnd_va(), k.len - 1, KEY_L });
+		q.rq.push_back(r);
+		expect_cqe(q, FRNIC_CQE_OP_RECV, r.tag, 0, FRNIC_CQE_STATUS_LOC_LEN_ERR, FRNIC_VENDOR_ERR_RECV_TOO_SHORT);
+		expect_aeth(q, ROCE_AETH_NAK_INV, q.psn);
+		ends.push_back({ q.qpn, 1, 0, FRNIC_VENDOR_ERR_RECV_TOO_SHORT, FRNIC_CQE_STATUS_LOC_LEN_ERR });
+		break;
+	}
+	case 4: { /* a key of the entry, the last one: nothing may be written before */
+		Rqe r = rnd_rqe(0);
+
+		r.sge.assign(2, { rnd_va(), k.len, KEY_L });
+		r.sge[0].len = k.len / 2;
+		r.sge[1].key = 0xbad00;
+		mem.put<uint8_t>(bus(r.sge[0].addr), 0xee);
+		k.data[0] = 0x11;
+		q.rq.push_back(r);
+		expect_cqe(q, FRNIC_CQE_OP_RECV, r.tag, 0, FRNIC_CQE_STATUS_LOC_PROT_ERR, FRNIC_VENDOR_ERR_LKEY_INVALID).bytes.push_back(
+			{ bus(r.sge[0].addr), Frame(1, 0xee) });
+		expect_aeth(q, ROCE_AETH_NAK_OP, q.psn);
+		ends.push_back({ q.qpn, 1, 0, FRNIC_VENDOR_ERR_LKEY_INVALID, FRNIC_CQE_STATUS_LOC_PROT_ERR });
+		break;
+	}
+	case 5: { /* host memory refuses */
+		Rqe r = rnd_rqe(0);
+
+		r.sge.assign(1, { rnd_va(), k.len, KEY_L });
+		mem.err_lo = mem.err_hi = bus(r.sge[0].addr);
+		q.rq.push_back(r);
+		expect_cqe(q, FRNIC_CQE_OP_RECV, r.tag, 0, FRNIC_CQE_STATUS_LOC_QP_OP_ERR, FRNIC_VENDOR_ERR_DMA_WRITE);
+		q.emsn++;
+		expect_aeth(q, ROCE_AETH_NAK_OP, q.psn);
+		q.emsn--;
+		ends.push_back({ q.qpn, 1, 0, FRNIC_VENDOR_ERR_DMA_WRITE, FRNIC_CQE_STATUS_LOC_QP_OP_ERR });
+		break;
+	}
+	case 6: { /* malformed entry */
+		Rqe r = rnd_rqe(0);
+
+		r.result = 2;
+		q.rq.push_back(r);
+		expect_cqe(q, FRNIC_CQE_OP_RECV, r.tag, 0, FRNIC_CQE_STATUS_LOC_QP_OP_ERR, FRNIC_VENDOR_ERR_BAD_RQE);
+		expect_aeth(q, ROCE_AETH_NAK_OP, q.psn);
+		ends.push_back({ q.qpn, 1, 0, FRNIC_VENDOR_ERR_BAD_RQE, FRNIC_CQE_STATUS_LOC_QP_OP_ERR });
+		break;
+	}
+	default: /* READ under a key that is not there */
+		k.op = ROCE_READ_REQUEST;
+		k.len = 0;
+		k.data.clear();
+		k.rkey = 0xbad00;
+		expect_aeth(q, ROCE_AETH_NAK_ACCESS, q.psn);
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_ACCESS_ERR, FRNIC_VENDOR_ERR_RKEY, 0 });
+	}
+	/* Entries that are left are flushed; packets that follow are nobody's. */
+	for (unsigned int n = 0; n < extra; n++) {
+		Rqe r = rnd_rqe(10);
+
+		if (q.srq && kind != 3 && kind != 4 && kind != 5 && kind != 6)
+			break;
+		if (q.srq)
+			break;
+		q.rq.push_back(r);
+		expect_cqe(q, FRNIC_CQE_OP_RECV, r.tag, 0, FRNIC_CQE_STATUS_WR_FLUSH_ERR, FRNIC_VENDOR_ERR_FLUSHED);
+	}
+	if (q.srq)
+		ends.push_back({ q.qpn, 0, FRNIC_QP_EVENT_LAST_WQE, 0, 0 });
+	send(q, k);
+	send(q, k);
+	settle();
+	mem.err_lo = 1;
+	mem.err_hi = 0;
+	CHECK(q.state == 6, "QP 0x%x in state %u", q.qpn, q.state);
+}
+
+static void update(unsigned int table, unsigned int index, const uint8_t *data)
+{
+	dut->upd_valid = 1;
+	dut->upd_table = (uint8_t)table;
+	dut->upd_index = (uint8_t)index;
+	memcpy(&dut->upd_data, data, 32);
+	tick();
+	dut->upd_valid = 0;
+}
+
+int main(int argc, char **argv)
+{
+	tb_init(argc, argv);
+	dut = new Vtop;
+	wp = new WrPort;
+	wr.rate = 70;
+	wr.latency = 40;
+	rd.rate = 70;
+	rd.latency = 40;
+	dut->rst = 1;
+	dut->sweep = dut->upd_valid = dut->chg_valid = dut->rqdb_valid = dut->qp_rd_done = 0;
+	for (unsigned int i = 0; i < 3; i++)
+		tick();
+	dut->rst = 0;
+
+	uint8_t img[32] = {};
+
+	update(3, 0, img);
+	for (unsigned int g = 0; g < 2; g++) {
+		for (auto &b : gids[g])
+			b = (uint8_t)rnd();
+		if (!g)
+			memset(gids[g], 0, 10), gids[g][10] = gids[g][11] = 0xff;
+		memset(img, 0, 32);
+		img[4] = (uint8_t)(g + 1);
+		memcpy(img + 8, smac, 6);
+		memcpy(img + 16, gids[g], 16);
+		update(1, g + 1, img);
+	}
+	memset(img, 0, 32);
+	img[4] = img[5] = 0xff;
+	update(2, 3, img);
+
+	for (unsigned int i = 0; i < N; i++) {
+		Qp &q = qps[i];
+
+		q.qpn = (uint32_t)(rnd() & 0xfffff0) | i;
+		q.rqpn = (uint32_t)rnd() & 0xffffff;
+		q.type = i < 10 ? FRNIC_QP_TYPE_RC : i < 12 ? FRNIC_QP_TYPE_UC : i < 14 ? FRNIC_QP_TYPE_UD : FRNIC_QP_TYPE_GSI;
+		q.pm = 1 + i % 5;
+		q.rnr = rnd_below(32);
+		q.v6 = i & 1;
+		q.srq = i == 3 || i == 4;
+		q.pkey = 3;
+		memcpy(q.sgid, gids[q.v6], 16);
+		for (auto &b : q.dgid)
+			b = (uint8_t)rnd();
+		if (!q.v6)
+			memset(q.dgid, 0, 10), q.dgid[10] = q.dgid[11] = 0xff;
+		if (q.type >= FRNIC_QP_TYPE_UD)
+			q.rqpn = 0;
+		for (auto &b : q.conn)
+			b = (uint8_t)rnd();
+		set(q.conn, 0, 16, q.qpn);
+		set(q.conn, 192, 8, q.qpn >> 16);
+		set(q.conn, 48, 16, q.rqpn);
+		set(q.conn, 200, 8, q.rqpn >> 16);
+		set(q.conn, 288, 24, 7);
+		set(q.conn, 312, 8, q.type);
+		set(q.conn, 344, 8, q.pm);
+		set(q.conn, 352, 24, q.qpn + 1);
+		set(q.conn, 415, 1, q.srq);
+		set(q.conn, 416, 16, 3);
+		set(q.conn, 432, 16, q.v6 ? 2 : 1);
+		set(q.conn, 448, 32, QKEY);
+		set(q.conn, 896, 8, 16);
+		set(q.conn, 936, 8, q.rnr);
+		set(q.conn, 944, 8, FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ);
+		set(q.conn, 952, 8, 0);
+		memcpy(q.conn + 64, q.dgid, 16);
+		begin(i);
+	}
+
+	for (unsigned int round = 0; round < 600; round++) {
+		Qp &q = qps[rnd_below(N)];
+
+		if (chance(10)) {
+			in_rate = chance(50) ? 100 : 30;
+			out_rate = chance(50) ? 100 : 30;
+			wr.latency = chance(50) ? 5 : 200;
+		}
+		if (q.type >= FRNIC_QP_TYPE_UD)
+			datagram(q);
+		else if (q.type == FRNIC_QP_TYPE_RC && chance(15))
+			read_message(q);
+		else if (q.type == FRNIC_QP_TYPE_RC && chance(6))
+			die(q), begin(q.qpn % N);
+		else
+			message(q);
+		/* Bound what is under way, so that packets do not vanish behind a READ. */
+		if (chance(25))
+			settle();
+		for (unsigned int i = rnd_below(300); i; i--)
+			tick();
+	}
+	settle();
+	for (const Qp &q : qps)
+		CHECK(q.type || (q.epsn == q.psn && q.msn == q.emsn), "QP 0x%x: PSN 0x%x (0x%x), MSN %u (%u)", q.qpn, q.epsn, q.psn, q.msn, q.emsn);
+	CHECK(seen_ack > 100 && seen_nak > 30 && seen_cqe > 150 && seen_read > 50, "%lu ACKs, %lu NAKs, %lu completions, %lu READ responses", seen_ack, seen_nak,
+	      seen_cqe, seen_read);
+	printf("%lu cycles, %lu ACKs, %lu NAKs, %lu completions, %lu READ responses\n", now_cycles, seen_ack, seen_nak, seen_cqe, seen_read);
+	return tb_done();
+}
