@@ -42,6 +42,7 @@ struct Qp {
 	bool mute = false;
 	uint8_t refuse = 0; /* NAK syndrome for the next message */
 	bool lossless = false;
+	bool hole = false; /* a packet cannot be read: it is missing */
 };
 
 struct Answer {
@@ -132,7 +133,9 @@ static void receive(const Frame &f)
 	if (k.psn != q.epsn) {
 		bool old = roce_psn_diff(k.psn, q.epsn) < 0;
 
-		CHECK(rc, "a gap on a QP without retransmission: %x, expected %x", k.psn, q.epsn);
+		CHECK(rc || q.hole, "a gap on a QP without retransmission: %x, expected %x", k.psn, q.epsn);
+		if (!rc)
+			return;
 		if (old && k.ackreq)
 			answer(i, ROCE_AETH_ACK, q.epsn - 1);
 		else if (!old && !q.nak_sent) {
@@ -676,6 +679,7 @@ int main(int argc, char **argv)
 		put(qp[i].conn, C_LOG, 8, 7);
 		for (unsigned int k = rnd_below(4); k; k--)
 			post(i);
+		qp[i].hole = bad == BAD_READ;
 		if (bad == BAD_READ) {
 			host.err_lo = BUS0 + 0x200000;
 			host.err_hi = BUS0 + 0x200000 + 100000;
