@@ -557,6 +557,7 @@ module frnic_req_ack #(
                         state_reg <= A_AFTER;
                     end else begin
                         changed_reg <= 1'b1;
+                        wake_reg <= !flush_reg;
                         rs_reg[RS_CI +: 24] <= r_past;
                         good_reg <= walk_reg + 8'd1;
                         walk_reg <= walk_reg + 8'd1;
