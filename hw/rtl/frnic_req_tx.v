@@ -760,8 +760,8 @@ module frnic_req_tx #(
         rs_new = rs_reg;
         rs_new[RS_TAIL +: 8] = rs_reg[RS_TAIL +: 8] + 8'd1;
         rs_new[RS_FETCH +: 24] = t_at_reg + {21'd0, q_units};
-        // What needs no packet is not sent from.
-        rs_new[RS_SEND +: 8] = rs_reg[RS_TAIL +: 8] + {7'd0, new_npsn == 24'd0};
+        // What needs no packet is not sent from; behind what failed nothing is sent.
+        rs_new[RS_SEND +: 8] = rs_reg[RS_TAIL +: 8] + {7'd0, new_npsn == 24'd0 && note_ok};
         if (t_state_reg == T_FLUSH) begin
             rs_new = rs_reg;
             rs_new[RS_FETCH +: 24] = t_at_reg + {21'd0, q_units};
