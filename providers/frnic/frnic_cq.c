@@ -60,12 +60,18 @@ static inline unsigned int frnic_wc_flags(uint32_t op, uint32_t w1)
 	return flags;
 }
 
-/* Priority of a VLAN tag is all that is left of a service level. */
+/*
+ * A datagram's completion says which header precedes it (IBTA A17.4.5.1). ibv_wc
+ * has no field for that; where cards have it, and UCX looks for it, is the service
+ * level, which RoCE has none of: 8 for UDP, and 1 for IPv6 or 2 for IPv4.
+ */
 static inline uint8_t frnic_cqe_sl(const struct frnic_cqe *cqe)
 {
-	if (!(le32toh(cqe->w1) & (FRNIC_CQE_FLAG_VLAN << 24)))
+	uint32_t w1 = le32toh(cqe->w1);
+
+	if (!(w1 & (FRNIC_CQE_FLAG_GRH << 24)))
 		return 0;
-	return le16toh(cqe->vlan_tci) >> 13;
+	return w1 & (FRNIC_CQE_FLAG_IPV6 << 24) ? 9 : 10;
 }
 
 static inline struct frnic_cqe *frnic_cqe_at(struct frnic_cq *cq, uint32_t ci)

@@ -694,7 +694,7 @@ static void test_recv(void)
 	CHECK(poll1(c.cq, &wc) == 1);
 	CHECK(wc.wr_id == 5 && wc.status == 0 && wc.opcode == IBV_WC_RECV && wc.byte_len == 140 && wc.src_qp == 0x777 &&
 	      wc.qp_num == q.qp->qp_num && wc.wc_flags == (IBV_WC_GRH | IBV_WC_WITH_IMM) && wc.imm_data == htobe32(0x11223344) &&
-	      wc.pkey_index == 2 && wc.sl == 3 && wc.slid == 0);
+	      wc.pkey_index == 2 && wc.sl == 10 && wc.slid == 0);
 	cq_put(&c, q.qp->qp_num, 0x82, 1, 1, 4, htole32(0x55667788), 0, 0);
 	CHECK(poll1(c.cq, &wc) == 1 && wc.wr_id == 6 && wc.wc_flags == IBV_WC_WITH_INV && wc.invalidated_rkey == 0x55667788 && wc.sl == 0);
 
@@ -1065,15 +1065,15 @@ static void test_cq_ex(void)
 	CHECK(!fake.ops.post_recv(q.qp, &rr, &bad));
 	cq_put(&c, q.qp->qp_num, 6, 0, 0, 1, 0, 0, 0);
 	cq_put(&c, gone.qp->qp_num, 6, 0, 0, 1, 0, 0, 0);
-	cq_put(&c, q.qp->qp_num, 0x81, 0, 1, 99, htobe32(5), 0x123, IBV_WC_LOC_LEN_ERR);
+	cq_put(&c, q.qp->qp_num, 0x81, 0, 1 | 2 | 16, 99, htobe32(5), 0x123, IBV_WC_LOC_LEN_ERR);
 	CHECK(!fake.ops.destroy_qp(gone.qp));
 	CHECK(!ex->start_poll(ex, &pa));
 	CHECK(ex->wr_id == 9 && ex->status == 0 && ex->read_opcode(ex) == IBV_WC_RDMA_READ && ex->read_byte_len(ex) == 1 &&
 	      ex->read_qp_num(ex) == q.qp->qp_num && ex->read_wc_flags(ex) == 0 && ex->read_completion_ts(ex) == 0x456789abcdef);
 	CHECK(!ex->next_poll(ex));
 	CHECK(ex->wr_id == 21 && ex->status == IBV_WC_LOC_LEN_ERR && ex->read_vendor_err(ex) == 0x5a && ex->read_byte_len(ex) == 99 &&
-	      ex->read_opcode(ex) == IBV_WC_RECV && ex->read_src_qp(ex) == 0x123 && ex->read_wc_flags(ex) == IBV_WC_WITH_IMM &&
-	      ex->read_imm_data(ex) == htobe32(5) && ex->read_sl(ex) == 0 && ex->read_slid(ex) == 0 && ex->read_dlid_path_bits(ex) == 0);
+	      ex->read_opcode(ex) == IBV_WC_RECV && ex->read_src_qp(ex) == 0x123 && ex->read_wc_flags(ex) == (IBV_WC_WITH_IMM | IBV_WC_GRH) &&
+	      ex->read_imm_data(ex) == htobe32(5) && ex->read_sl(ex) == 9 && ex->read_slid(ex) == 0 && ex->read_dlid_path_bits(ex) == 0);
 	CHECK(ex->next_poll(ex) == ENOENT);
 	ex->end_poll(ex);
 	CHECK(get32(c.dbrec, 0) == 3);

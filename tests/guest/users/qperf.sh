@@ -8,7 +8,8 @@ for t in rc_lat rc_bw rc_bi_bw rc_rdma_write_lat rc_rdma_write_bw rc_rdma_write_
 done
 q rc_lat "-cm 1 -cp 0"
 for t in uc_lat uc_bw uc_bi_bw uc_rdma_write_lat uc_rdma_write_bw; do
-	MODE=stays cannot qperf "$t" 20 tcp:19765 qperf "qperf -t 1 -cm 1 $S $t" 'bad transport' "its -cm 1 knows RC and UD only (cm_open_client), without it it addresses by LID"
+	MODE=stays cannot qperf "$t" 20 tcp:19765 qperf "qperf -t 1 -cm 1 $S $t" 'failed to modify QP to RTR' \
+		"its UC tests do not use -cm and address by LID, without a GID index"
 done
 for t in ud_lat ud_bw ud_bi_bw; do
 	MODE=stays cannot qperf "$t" 20 tcp:19765 qperf "qperf -t 1 -cm 1 $S $t" 'address handle' \
