@@ -357,6 +357,12 @@ module frnic_qp_live #(
                 end
             end
         endcase
+        // Wrong parity stays, for whoever comes next.
+        if (who_reg == W_LW && err_reg) begin
+            next_write = 1'b0;
+            next_chg = 1'b0;
+            next_event = 8'd0;
+        end
     end
 
     assign slot_ready = st_reg == ST_IDLE && !sweep;
@@ -371,7 +377,7 @@ module frnic_qp_live #(
 
     frnic_rr_pick #(.PORTS(CLIENTS)) lw_arb (
         .clk(clk), .rst(rst), .req(lw_valid), .sel(lw_pick), .any(lw_any),
-        .take(st_reg == ST_OUT && who_reg == W_LW)
+        .take(st_reg == ST_IDLE && !sweep && !slot_valid && !(scan_reg && !scan_turn_reg) && !lw_turn_reg)
     );
 
     /* verilator lint_off UNUSED */
@@ -389,7 +395,7 @@ module frnic_qp_live #(
             frnic_ram_sdp_parity #(.DATA_W(64), .LOG_DEPTH(LOG_QPS), .READ_LATENCY(READ_LATENCY), .STYLE(STYLE)) ram (
                 .clk(clk), .rst(rst),
                 .wr_en(st_reg == ST_WRITE), .wr_addr(index_reg), .wr_data(live_reg[w*64 +: 64]), .wr_flip(8'd0),
-                .rd_en(st_reg == ST_READ), .rd_addr(index_reg), .rd_valid(), .rd_data(mem_data[w*64 +: 64]), .rd_parity_err(mem_err[w])
+                .rd_en(st_reg == ST_READ || st_reg == ST_CONN), .rd_addr(index_reg), .rd_valid(), .rd_data(mem_data[w*64 +: 64]), .rd_parity_err(mem_err[w])
             );
             /* verilator lint_on PINCONNECTEMPTY */
         end
@@ -418,6 +424,7 @@ module frnic_qp_live #(
                 end
                 scan_turn_reg <= 1'b0;
                 lw_turn_reg <= 1'b0;
+                wait_reg <= READ_LATENCY[2:0];
                 if (sweep) begin
                     st_reg <= ST_IDLE;
                 end else if (slot_valid) begin
@@ -444,9 +451,13 @@ module frnic_qp_live #(
                 end
             end
 
+            // The entry is read beside the context, all the time.
             ST_CONN: begin
                 if (conn_rd_ready) begin
                     conn_asked_reg <= 1'b1;
+                end
+                if (wait_reg != 3'd0 && !conn_rd_done) begin
+                    wait_reg <= wait_reg - 1'b1;
                 end
                 if (conn_rd_done) begin
                     found_reg <= conn_rd_live && !conn_rd_err && (who_reg == W_SCAN || c_qpn == db_number);
@@ -456,7 +467,9 @@ module frnic_qp_live #(
                     c_log_rq_reg <= c[`FRNIC_CMD_QP_LOG_RQ_LSB +: 5];
                     c_srq_reg <= c[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
                     c_uses_reg <= c[`FRNIC_CMD_QP_SCQ_SEND_CQN_LSB +: 24] == cqerr_cqn || c[`FRNIC_CMD_QP_RCQ_RECV_CQN_LSB +: 24] == cqerr_cqn;
-                    st_reg <= ST_READ;
+                    live_reg <= mem_data;
+                    err_reg <= mem_err != 8'd0;
+                    st_reg <= wait_reg == 3'd0 ? ST_EXEC : ST_WAIT;
                 end
             end
 

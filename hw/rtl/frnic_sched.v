@@ -45,7 +45,7 @@ module frnic_sched #(
     end
 
     // ---- State of a QP: eligible is ready and not busy; rung: made ready while it was busy ----
-    reg [63:0] eligible_reg [0:WORDS-1];
+    (* mem2reg *) reg [63:0] eligible_reg [0:WORDS-1];
     reg [WORDS-1:0] any_reg = {WORDS{1'b0}}; // a word holds one, a cycle late
     reg busy_mem [0:(1 << LOG_QPS)-1];
     reg rung_mem [0:(1 << LOG_QPS)-1];
@@ -67,6 +67,8 @@ module frnic_sched #(
     wire take_db = db_pending_reg && !take_done && !sweeping;
     wire want_grant = st_reg == ST_GRANT && (!sched_valid || sched_ready);
     wire take_grant = want_grant && !take_done && !take_db && !sweeping;
+    reg set_reg = 1'b0;
+    wire none = any_reg == {WORDS{1'b0}} && !set_reg;
     wire take_wake = wake_valid && !take_done && !take_db && !want_grant && !sweeping;
 
     wire [LOG_QPS-1:0] at = take_done ? done_index : take_db ? db_index_reg : take_grant ? pick_reg : wake_index;
@@ -74,8 +76,11 @@ module frnic_sched #(
     wire rung = rung_mem[at];
     // What becomes of the QP at hand
     wire ring = take_db || take_wake;
-    wire set = (take_done && busy && rung) || (ring && !busy);
-    wire next_busy = take_grant || (busy && !take_done);
+    wire made = (take_done && busy && rung) || (ring && !busy);
+    // Nobody else is eligible, nor on the way to be granted: at once.
+    wire direct = made && !take_done && none && st_reg == ST_LOOK && (!sched_valid || sched_ready);
+    wire set = made && !direct;
+    wire next_busy = take_grant || direct || (busy && !take_done);
     wire next_rung = busy && !take_done && (rung || ring);
 
     assign wake_ready = take_wake;
@@ -177,6 +182,11 @@ module frnic_sched #(
                 end
             end
         endcase
+        if (direct) begin
+            sched_valid <= 1'b1;
+            sched_index <= at;
+            last_reg <= at;
+        end
         if (rst || sweep) begin
             st_reg <= ST_LOOK;
             sched_valid <= 1'b0;
@@ -184,14 +194,11 @@ module frnic_sched #(
         end
     end
 
-    // any_reg is a cycle late.
-    reg set_reg = 1'b0;
-
     always @(posedge clk) begin
-        set_reg <= set && !rst && !sweep;
+        set_reg <= set && !rst && !sweep; // any_reg is a cycle late
     end
 
-    assign idle = any_reg == {WORDS{1'b0}} && !set && !set_reg && !db_pending_reg && !sqdb_valid && !wake_valid && st_reg == ST_LOOK && !sched_valid &&
+    assign idle = none && !set && !db_pending_reg && !sqdb_valid && !wake_valid && st_reg == ST_LOOK && !sched_valid &&
         !done_valid && !sweeping;
 
 endmodule

@@ -179,6 +179,7 @@ int main(int argc, char **argv)
 		}
 		want_db = -1;
 		dut->sweep = 1;
+		step(); /* a grant that stands may still be taken in this cycle */
 		for (auto &q : qp)
 			q = Qp();
 		for (unsigned int n = 0; n < 2 * QPS + 10 && !dut->sweep_done; n++)

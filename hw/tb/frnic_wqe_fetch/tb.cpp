@@ -61,6 +61,9 @@ static void step()
 	static unsigned long asked, answered;
 	int granted = -1;
 
+	/* A unit that is broken may never come to an end. */
+	if (tb_failed > 200)
+		exit(tb_done());
 	if (want_grant >= 0)
 		offered = true;
 	dut->g_valid = offered;
