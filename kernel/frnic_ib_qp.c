@@ -4,6 +4,9 @@
  * (R2.2), queries, multicast groups, events and destruction.
  */
 #include <linux/delay.h>
+#include <net/neighbour.h>
+#include <net/route.h>
+#include <rdma/ib_cache.h>
 
 #include "frnic_ib.h"
 
@@ -464,6 +467,65 @@ int frnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 /* Modify */
 
+/*
+ * The core resolves the MAC address of a process's path; a kernel user gives a
+ * resolved one. SMC-R version 2 does not on its server's side: it takes the
+ * address from what its peer proposes for version 1, which has none where a card
+ * speaks RoCE v2 alone. It has a TCP connection to this peer, so that the neighbour
+ * is known as a rule; SMC-R is IPv4 here.
+ */
+static int frnic_qp_resolve_dmac(const struct ib_global_route *grh, u8 *dmac)
+{
+	struct net_device *ndev;
+	struct neighbour *neigh;
+	struct flowi4 fl = {};
+	struct rtable *rt;
+	int err = 0;
+
+	if (!grh->sgid_attr ||
+	    !ipv6_addr_v4mapped((const struct in6_addr *)&grh->dgid))
+		return -EINVAL;
+	memcpy(&fl.saddr, &grh->sgid_attr->gid.raw[12], sizeof(fl.saddr));
+	memcpy(&fl.daddr, &grh->dgid.raw[12], sizeof(fl.daddr));
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(grh->sgid_attr);
+	if (IS_ERR(ndev)) {
+		rcu_read_unlock();
+		return PTR_ERR(ndev);
+	}
+	dev_hold(ndev);
+	rcu_read_unlock();
+
+	fl.flowi4_oif = ndev->ifindex;
+	rt = ip_route_output_key(dev_net(ndev), &fl);
+	if (IS_ERR(rt)) {
+		err = PTR_ERR(rt);
+		goto put_ndev;
+	}
+	if (rt->rt_type == RTN_LOCAL) {
+		memcpy(dmac, ndev->dev_addr, ETH_ALEN);
+		goto put_rt;
+	}
+	neigh = dst_neigh_lookup(&rt->dst, &fl.daddr);
+	if (!neigh) {
+		err = -EHOSTUNREACH;
+		goto put_rt;
+	}
+	if (READ_ONCE(neigh->nud_state) & NUD_VALID) {
+		neigh_ha_snapshot(dmac, neigh, ndev);
+	} else {
+		neigh_event_send(neigh, NULL);
+		err = -EHOSTUNREACH;
+	}
+	neigh_release(neigh);
+put_rt:
+	ip_rt_put(rt);
+put_ndev:
+	dev_put(ndev);
+	return err;
+}
+
 static int frnic_qp_fill_av(struct frnic_qp *qp, struct frnic_cmd_qp *req,
 			    const struct ib_qp_attr *attr, int mask)
 {
@@ -471,16 +533,18 @@ static int frnic_qp_fill_av(struct frnic_qp *qp, struct frnic_cmd_qp *req,
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
 	u32 dest_qpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num : qp->dest_qpn;
 	u16 sport;
+	int err;
 
 	if (ah->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !(rdma_ah_get_ah_flags(ah) & IB_AH_GRH))
 		return -EINVAL;
 
-	/*
-	 * The MAC address was resolved by the core for a process, by the caller
-	 * (ib_cm) for a kernel user. The device refuses zero.
-	 */
 	memcpy(req->dmac, ah->roce.dmac, sizeof(req->dmac));
+	if (is_zero_ether_addr(req->dmac)) {
+		err = frnic_qp_resolve_dmac(grh, req->dmac);
+		if (err)
+			return err;
+	}
 	memcpy(req->dgid, grh->dgid.raw, sizeof(req->dgid));
 	if (ipv6_addr_v4mapped((const struct in6_addr *)&grh->dgid))
 		req->dip4 = cpu_to_le32(be32_to_cpup((const __be32 *)
