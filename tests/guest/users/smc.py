@@ -66,9 +66,9 @@ def smc_family():
 
 
 def links():
-    # SMC_GEN_LGR_SMCR / SMC_NLA_LGR_R_V2_COMMON / SMC_NLA_LGR_V2_NEG_EID
+    # SMC_GEN_LGR_SMCR / SMC_NLA_LGR_R_V2_COMMON / SMC_NLA_LGR_V2_NEG_EID (their enum starts at 0)
     groups = [attrs(a[2]) for a in ask(smc_family(), GET_LGR_SMCR, flags=NLM_F_DUMP)]
-    return [attrs(g.get(7, b'')).get(4, b'').rstrip(b'\0 ').decode() for g in groups]
+    return [attrs(g.get(7, b'')).get(3, b'').rstrip(b'\0 ').decode() for g in groups]
 
 
 def fallbacks():
