@@ -259,7 +259,7 @@ module frnic_resp_back #(
     assign desc_valid = (state_reg == ST_TX && !mute && gid_valid && out_count_reg < 4'd12) || state_reg == ST_DESC;
 
     // ---- READ ----
-    assign xl_hold = state_reg >= ST_XREQ && state_reg <= ST_READ;
+    assign xl_hold = state_reg >= ST_XREQ && state_reg <= ST_MAP;
     assign xl_valid = state_reg == ST_XREQ;
     assign xl_key = r[R_RKEY +: 32];
     assign xl_pd = r[R_PD +: 24];
@@ -313,7 +313,7 @@ module frnic_resp_back #(
         if (ev_poisoned && !rd_bad_reg) begin
             rd_bad_reg <= 1'b1;
             rd_code_reg <= `FRNIC_VENDOR_ERR_DMA_READ;
-            bad_psn_reg <= rd_psn_reg - {20'd0, built_reg};
+            bad_psn_reg <= rd_psn_reg + {23'd0, state_reg == ST_READ} - {20'd0, built_reg};
         end
 
         case (state_reg)
@@ -420,10 +420,16 @@ module frnic_resp_back #(
                         rd_code_reg <= `FRNIC_VENDOR_ERR_DMA_READ;
                         bad_psn_reg <= bad_psn_reg;
                     end
-                    state_reg <= p_error ? ST_FLUSHED : p_last ? ST_READ : ST_MAP;
+                    state_reg <= p_error ? ST_FLUSHED : p_last ? ST_DESC : ST_MAP;
                     if (p_last) begin
                         a_first_reg <= 1'b1;
                     end
+                end
+            end
+            // The builder has the descriptor before a read begins: data never wait for another read to be taken.
+            ST_DESC: begin
+                if (desc_ready) begin
+                    state_reg <= rd_len != 13'd0 ? ST_READ : ST_FLUSHED;
                 end
             end
             ST_READ: begin
@@ -432,16 +438,13 @@ module frnic_resp_back #(
                     a_addr_reg <= b_addr_reg;
                     a_len_reg <= b_len_reg;
                     a_last_reg <= 1'b1;
-                    state_reg <= a_last_reg ? ST_DESC : ST_READ;
-                end
-            end
-            ST_DESC: begin
-                if (desc_ready) begin
-                    rd_first_reg <= 1'b0;
-                    rd_left_reg <= rd_left_reg - {19'd0, rd_len};
-                    rd_va_reg <= rd_va_reg + {51'd0, rd_len};
-                    rd_psn_reg <= rd_psn_reg + 24'd1;
-                    state_reg <= rd_last ? ST_FLUSHED : ST_ROOM;
+                    if (a_last_reg) begin
+                        rd_first_reg <= 1'b0;
+                        rd_left_reg <= rd_left_reg - {19'd0, rd_len};
+                        rd_va_reg <= rd_va_reg + {51'd0, rd_len};
+                        rd_psn_reg <= rd_psn_reg + 24'd1;
+                        state_reg <= rd_last ? ST_FLUSHED : ST_ROOM;
+                    end
                 end
             end
             // All packets have left, or one did not.
