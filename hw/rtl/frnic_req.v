@@ -112,6 +112,26 @@ module frnic_req #(
     input  wire [511:0]         resp_data,
     input  wire                 resp_last,
     input  wire                 resp_error,
+    // To frnic_dma_rd: WQEs of answered READs and atomics, with the tag of frnic_wqe_fetch
+    output wire                 wqe_req_valid,
+    input  wire                 wqe_req_ready,
+    output wire [63:0]          wqe_req_addr,
+    output wire [12:0]          wqe_req_len,
+    output wire                 wqe_req_tag,
+    input  wire                 wqe_resp_valid,
+    output wire                 wqe_resp_ready,
+    input  wire                 resp_tag,
+    // To frnic_dma_wr: data of READs and atomics
+    output wire                 wr_cmd_valid,
+    input  wire                 wr_cmd_ready,
+    output wire [63:0]          wr_cmd_addr,
+    output wire [12:0]          wr_cmd_len,
+    output wire [5:0]           wr_cmd_src_off,
+    output wire                 wr_data_valid,
+    input  wire                 wr_data_ready,
+    output wire [511:0]         wr_data,
+    input  wire                 wr_st_valid,
+    input  wire                 wr_st_error,
     // Responses from frnic_rx_class (kind 1)
     input  wire [511:0]         s_axis_tdata,
     input  wire                 s_axis_tvalid,
@@ -351,6 +371,70 @@ module frnic_req #(
         stands_reg <= pick_t && t_cqe && !cqe_ready && !rst;
     end
 
+    // ---- Translation: whose it is changes when its user does not hold it ----
+    wire t_hold, d_hold, t_xl_valid, d_xl_valid, t_xl_kernel, d_xl_kernel, t_xl_check, d_xl_check, t_p_ready, d_p_ready;
+    wire [31:0] t_xl_key;
+    wire [31:0] d_xl_key;
+    wire [23:0] t_xl_pd;
+    wire [23:0] d_xl_pd;
+    wire [23:0] t_xl_qpn;
+    wire [23:0] d_xl_qpn;
+    wire [7:0] t_xl_access;
+    wire [63:0] t_xl_va;
+    wire [63:0] d_xl_va;
+    wire [31:0] t_xl_len;
+    wire [31:0] d_xl_len;
+    reg data_owns_reg = 1'b0;
+
+    assign xl_valid = data_owns_reg ? d_xl_valid : t_xl_valid;
+    assign xl_key = data_owns_reg ? d_xl_key : t_xl_key;
+    assign xl_pd = data_owns_reg ? d_xl_pd : t_xl_pd;
+    assign xl_qpn = data_owns_reg ? d_xl_qpn : t_xl_qpn;
+    assign xl_kernel = data_owns_reg ? d_xl_kernel : t_xl_kernel;
+    assign xl_access = data_owns_reg ? 8'd1 << `FRNIC_ACCESS_LOCAL_WRITE_BIT : t_xl_access;
+    assign xl_va = data_owns_reg ? d_xl_va : t_xl_va;
+    assign xl_len = data_owns_reg ? d_xl_len : t_xl_len;
+    assign xl_check = data_owns_reg ? d_xl_check : t_xl_check;
+    assign xl_p_ready = data_owns_reg ? d_p_ready : t_p_ready;
+
+    always @(posedge clk) begin
+        if (data_owns_reg ? !d_hold && t_hold : !t_hold && d_hold) begin
+            data_owns_reg <= !data_owns_reg;
+        end
+        if (rst) begin
+            data_owns_reg <= 1'b0;
+        end
+    end
+
+    // ---- Data of responses ----
+    wire go_valid, go_done, go_atomic, go_last, d_idle, d_use;
+    wire [7:0] go_code;
+    wire [1023:0] go_conn;
+    wire [23:0] go_qpn;
+    wire [23:0] go_index;
+    wire [2:0] go_units;
+    wire [7:0] go_op;
+    wire [31:0] go_len;
+    wire [31:0] go_off;
+    wire [12:0] go_want;
+    wire [6:0] go_at;
+    wire [63:0] go_value;
+
+    frnic_req_data #(.LOG_QPS(LOG_QPS)) place (
+        .clk(clk), .rst(rst), .go_valid(go_valid), .done(go_done), .done_code(go_code), .go_conn(go_conn), .go_qpn(go_qpn), .go_index(go_index),
+        .go_units(go_units), .go_op(go_op), .go_len(go_len), .go_off(go_off), .go_want(go_want), .go_at(go_at), .go_atomic(go_atomic),
+        .go_value(go_value), .go_last(go_last), .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid && go_valid), .s_axis_tready(d_use),
+        .bump_valid(anew), .bump_index(chg_index), .xl_hold(d_hold), .xl_valid(d_xl_valid), .xl_ready(xl_ready && data_owns_reg), .xl_key(d_xl_key),
+        .xl_pd(d_xl_pd), .xl_qpn(d_xl_qpn), .xl_kernel(d_xl_kernel), .xl_va(d_xl_va), .xl_len(d_xl_len), .xl_check(d_xl_check),
+        .xl_v_valid(xl_v_valid && data_owns_reg), .xl_v_code(xl_v_code), .xl_p_valid(xl_p_valid && data_owns_reg), .xl_p_ready(d_p_ready),
+        .xl_p_addr(xl_p_addr), .xl_p_len(xl_p_len), .xl_p_last(xl_p_last), .xl_p_error(xl_p_error),
+        .req_valid(wqe_req_valid), .req_ready(wqe_req_ready), .req_addr(wqe_req_addr), .req_len(wqe_req_len), .req_tag(wqe_req_tag),
+        .resp_valid(wqe_resp_valid), .resp_ready(wqe_resp_ready), .resp_data(resp_data), .resp_last(resp_last), .resp_error(resp_error),
+        .resp_tag(resp_tag), .wr_cmd_valid(wr_cmd_valid), .wr_cmd_ready(wr_cmd_ready), .wr_cmd_addr(wr_cmd_addr), .wr_cmd_len(wr_cmd_len),
+        .wr_cmd_src_off(wr_cmd_src_off), .wr_data_valid(wr_data_valid), .wr_data_ready(wr_data_ready), .wr_data(wr_data),
+        .wr_st_valid(wr_st_valid), .wr_st_error(wr_st_error), .idle(d_idle)
+    );
+
     // ---- The two halves ----
     wire flush_valid, flush_done, settle_valid, settle_ready;
     wire [LOG_QPS-1:0] flush_index;
@@ -363,7 +447,7 @@ module frnic_req #(
     assign lw_event[15:0] = 16'd0;
     assign lw_data = {a_lw_data, t_lw_data, 512'd0};
     assign cnt_wqe_err = t_wqe_err || a_wqe_err;
-    assign idle = t_idle && a_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
+    assign idle = t_idle && a_idle && d_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
 
     frnic_req_tx #(
         .LOG_QPS(LOG_QPS), .LOG_RECS(LOG_RECS), .GIDS(GIDS), .PKEYS(PKEYS), .DESC_BITS(TXD_W), .RS_BITS(RS_W), .REC_BITS(REC_W)
@@ -388,9 +472,9 @@ module frnic_req #(
         .rec_wr_data(t_rec_data), .flush_valid(flush_valid), .flush_index(flush_index), .flush_done(flush_done),
         .settle_valid(settle_valid), .settle_ready(settle_ready), .settle_index(settle_index),
         .cqe_valid(t_cqe), .cqe_ready(t_cqe_ready), .cqe_cqn(t_cqn), .cqe_data(t_cqe_data),
-        .xl_valid(xl_valid), .xl_ready(xl_ready), .xl_key(xl_key), .xl_pd(xl_pd), .xl_qpn(xl_qpn), .xl_kernel(xl_kernel), .xl_access(xl_access),
-        .xl_va(xl_va), .xl_len(xl_len), .xl_check(xl_check), .xl_v_valid(xl_v_valid), .xl_v_code(xl_v_code), .xl_p_valid(xl_p_valid),
-        .xl_p_ready(xl_p_ready), .xl_p_addr(xl_p_addr), .xl_p_len(xl_p_len), .xl_p_last(xl_p_last), .xl_p_error(xl_p_error),
+        .xl_hold(t_hold), .xl_valid(t_xl_valid), .xl_ready(xl_ready && !data_owns_reg), .xl_key(t_xl_key), .xl_pd(t_xl_pd), .xl_qpn(t_xl_qpn),
+        .xl_kernel(t_xl_kernel), .xl_access(t_xl_access), .xl_va(t_xl_va), .xl_len(t_xl_len), .xl_check(t_xl_check),
+        .xl_v_valid(xl_v_valid && !data_owns_reg), .xl_v_code(xl_v_code), .xl_p_valid(xl_p_valid && !data_owns_reg), .xl_p_ready(t_p_ready), .xl_p_addr(xl_p_addr), .xl_p_len(xl_p_len), .xl_p_last(xl_p_last), .xl_p_error(xl_p_error),
         .pc_valid(pc_valid), .pc_ready(pc_ready), .pc_addr(pc_addr), .pc_len(pc_len), .pc_first(pc_first), .pc_last(pc_last), .pc_off(pc_off),
         .pc_inline(pc_inline), .pc_bad(pc_bad), .il_valid(il_valid), .il_ready(il_ready), .il_data(il_data), .room(room),
         .txd_valid(txd_valid), .txd(txd), .txd_index(txd_index), .txd_life(txd_life), .txd_rec(txd_rec), .txd_acks(txd_acks), .idle(t_idle),
@@ -401,7 +485,9 @@ module frnic_req #(
         .LOG_QPS(LOG_QPS), .LOG_RECS(LOG_RECS), .META_BITS(META_BITS), .RS_BITS(RS_W), .REC_BITS(REC_W)
     ) ack (
         .clk(clk), .rst(rst), .now(time_ns[45:10]), .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready),
-        .s_axis_tlast(s_axis_tlast), .s_meta(s_meta), .s_conn(s_conn),
+        .s_axis_tlast(s_axis_tlast), .s_meta(s_meta), .s_conn(s_conn), .s_axis_use(d_use), .go_valid(go_valid), .go_done(go_done),
+        .go_code(go_code), .go_conn(go_conn), .go_qpn(go_qpn), .go_index(go_index), .go_units(go_units), .go_op(go_op), .go_len(go_len),
+        .go_off(go_off), .go_want(go_want), .go_at(go_at), .go_atomic(go_atomic), .go_value(go_value), .go_last(go_last),
         .gone_valid(gone_valid), .gone_ready(gone_ready), .gone_index(gone_index), .gone_life(gone_life), .gone_rec(gone_rec), .gone_psn(gone_psn),
         .gone_poisoned(gone_poisoned), .flush_valid(flush_valid), .flush_index(flush_index), .flush_done(flush_done),
         .settle_valid(settle_valid), .settle_ready(settle_ready), .settle_index(settle_index),

@@ -34,6 +34,23 @@ module frnic_req_ack #(
     input  wire [META_BITS-1:0]        s_meta,
     input  wire [1023:0]               s_conn,
     /* verilator lint_on UNUSED */
+    // Data of a response to its place (frnic_req_data): a job, held until done
+    input  wire                        s_axis_use, // frnic_req_data takes this beat
+    output wire                        go_valid,
+    input  wire                        go_done,
+    input  wire [7:0]                  go_code,
+    output wire [1023:0]               go_conn,
+    output wire [23:0]                 go_qpn,
+    output wire [23:0]                 go_index,
+    output wire [2:0]                  go_units,
+    output wire [7:0]                  go_op,
+    output wire [31:0]                 go_len,
+    output wire [31:0]                 go_off,
+    output wire [12:0]                 go_want,
+    output wire [6:0]                  go_at,
+    output wire                        go_atomic,
+    output wire [63:0]                 go_value,
+    output wire                        go_last,
     // A packet of frnic_req_tx has gone, or was dropped because its payload could not be read
     input  wire                        gone_valid,
     output wire                        gone_ready,
@@ -132,7 +149,7 @@ module frnic_req_ack #(
     localparam [2:0] AF_NONE = 3'd0, AF_RNR = 3'd1, AF_SEQ = 3'd2, AF_FATAL = 3'd3, AF_LATE = 3'd4;
     localparam [4:0] A_IDLE = 5'd0, A_CONN = 5'd1, A_LOCK = 5'd2, A_LOAD = 5'd3, A_EXEC = 5'd4, A_WALK = 5'd5, A_WALKED = 5'd6, A_COUNT = 5'd7,
                      A_AFTER = 5'd8, A_FAIL = 5'd9, A_LW = 5'd10, A_EMIT = 5'd11, A_CQE = 5'd12, A_COMMIT = 5'd13, A_DRAIN = 5'd14, A_POISON = 5'd15,
-                     A_MARK = 5'd16, A_OVER = 5'd17;
+                     A_MARK = 5'd16, A_OVER = 5'd17, A_OWNER = 5'd18, A_REC = 5'd19, A_JUDGE = 5'd20, A_DATA = 5'd21;
 
     reg [4:0] state_reg = A_IDLE;
     reg [2:0] ev_reg;
@@ -166,6 +183,7 @@ module frnic_req_ack #(
     reg wake_reg;
     reg stale_reg;
     reg fresh_reg;
+    reg data_reg; // the packet's data is still to be placed
 
     // ---- Connection, packet ----
     wire [23:0] c_qpn = {conn_reg[`FRNIC_CMD_QP_NUM_HI_QPN_HI_LSB +: 8], conn_reg[`FRNIC_CMD_QP_CTRL_QPN_LO_LSB +: 16]};
@@ -242,6 +260,39 @@ module frnic_req_ack #(
         end
     endfunction
 
+    // ---- Data of a response: the WQE at rec_reg ----
+    wire p_atomic = p_opcode == 8'h12;
+    wire [3:0] c_log_mtu = 4'd7 + {1'b0, conn_reg[`FRNIC_CMD_QP_SCQ_PATH_MTU_LSB +: 3]};
+    wire [23:0] d_pos = p_psn - rec_reg[REC_PSN +: 24];
+    wire [23:0] d_npsn = rec_reg[REC_NPSN +: 24];
+    wire [23:0] d_piece = (d_pos & ~(READ_PSNS - 24'd1)) + READ_PSNS;
+    wire d_last = d_pos + 24'd1 == d_npsn;
+    wire d_ends = d_last || d_pos + 24'd1 == d_piece;
+    wire [31:0] d_off = {8'd0, d_pos} << c_log_mtu;
+    wire [31:0] d_want = p_atomic ? 32'd8 : d_last ? rec_reg[REC_LEN +: 32] - d_off : 32'd1 << c_log_mtu;
+
+    function [63:0] swap64;
+        input [63:0] v;
+        integer i;
+        for (i = 0; i < 8; i = i + 1) begin
+            swap64[i*8 +: 8] = v[(7-i)*8 +: 8];
+        end
+    endfunction
+
+    assign go_valid = state_reg == A_DATA;
+    assign go_conn = conn_reg;
+    assign go_qpn = c_qpn;
+    assign go_index = rec_reg[REC_INDEX +: 24];
+    assign go_units = rec_reg[REC_UNITS +: 3];
+    assign go_op = rec_reg[REC_OP +: 8];
+    assign go_len = rec_reg[REC_LEN +: 32];
+    assign go_off = p_atomic ? 32'd0 : d_off;
+    assign go_want = d_want[12:0];
+    assign go_at = s_meta[META_HDR +: 7];
+    assign go_atomic = p_atomic;
+    assign go_value = swap64(s_meta[META_EXT + 32 +: 64]);
+    assign go_last = d_last;
+
     // ---- Live words ----
     wire drained = as_state == `FRNIC_QP_STATE_SQD && good_reg == tail;
     wire lw_none = !changed_reg && !drained && ev_reg != EV_RESP;
@@ -291,8 +342,9 @@ module frnic_req_ack #(
     assign rs_rd_valid = state_reg == A_LOAD && !asked_reg;
     wire walk_done = walk_reg == tail || wuna_reg == target_reg;
     wire count_done = walk_reg == tail;
-    assign rec_rd_valid = (state_reg == A_WALK || state_reg == A_COUNT || state_reg == A_FAIL || state_reg == A_EMIT || state_reg == A_POISON) && !asked_reg &&
-                          !(state_reg == A_WALK && walk_done) && !(state_reg == A_COUNT && count_done) && !(state_reg == A_EMIT && walk_reg == emit_end);
+    assign rec_rd_valid = (state_reg == A_WALK || state_reg == A_COUNT || state_reg == A_FAIL || state_reg == A_EMIT || state_reg == A_POISON ||
+                           state_reg == A_OWNER || state_reg == A_REC) && !asked_reg &&
+                          !(state_reg == A_WALK && walk_done) && !((state_reg == A_COUNT || state_reg == A_OWNER) && count_done) && !(state_reg == A_EMIT && walk_reg == emit_end);
     assign rec_rd_addr = {index_reg, state_reg == A_POISON ? gone_rec_reg : walk_reg[LOG_RECS-1:0]};
     assign rec_wr_valid = state_reg == A_MARK && !moved_reg;
     assign rec_wr_addr = {index_reg, gone_rec_reg};
@@ -313,13 +365,23 @@ module frnic_req_ack #(
     wire flush_pick = pick && !gone_valid && !settle_valid && flush_valid;
     assign late_ready = pick && !gone_valid && !settle_valid && !flush_valid;
     assign flush_done = state_reg == A_OVER && ev_reg == EV_FLUSH;
-    assign s_axis_tready = state_reg == A_DRAIN;
+    assign s_axis_tready = state_reg == A_DRAIN || (state_reg == A_DATA && s_axis_use);
     assign idle = state_reg == A_IDLE && !gone_valid && !settle_valid && !flush_valid && !late_valid && !s_axis_tvalid && !wake_valid;
 
     // Is the packet of this event within what is outstanding, and what does it say?
     wire [23:0] in_psn = ev_reg == EV_RESP ? p_psn : gone_psn_reg;
     wire in_window = in_psn - una < out;
     wire [7:0] record_at = {{(8-LOG_RECS){1'b0}}, gone_rec_reg - head[LOG_RECS-1:0]};
+
+    task bad_response;
+        begin
+            changed_reg <= 1'b1;
+            fail_reg <= 1'b1;
+            fail_status_reg <= `FRNIC_CQE_STATUS_BAD_RESP_ERR;
+            fail_verr_reg <= `FRNIC_VENDOR_ERR_BAD_RESPONSE;
+            rs_reg[RS_ARMED] <= 1'b0;
+        end
+    endtask
 
     always @(posedge clk) begin
         cnt_ack <= 1'b0;
@@ -349,6 +411,7 @@ module frnic_req_ack #(
                 wake_reg <= 1'b0;
                 stale_reg <= 1'b0;
                 waited_reg <= 1'b0;
+                data_reg <= 1'b0;
                 after_reg <= AF_NONE;
                 moved_reg <= 1'b0;
                 gone_life_reg <= gone_life;
@@ -425,9 +488,10 @@ module frnic_req_ack #(
                             cnt_stale <= 1'b1;
                             state_reg <= A_LW;
                         end else if (p_opcode != 8'h11) begin
-                            // No READ, no atomic is sent yet.
-                            cnt_stale <= 1'b1;
-                            state_reg <= A_LW;
+                            // An answer with data; it also acknowledges all before it (protocol rule 6).
+                            data_reg <= 1'b1;
+                            target_reg <= p_psn;
+                            state_reg <= A_OWNER;
                         end else if (p_syndrome[6:5] == 2'd0 && !p_syndrome[7]) begin
                             cnt_ack <= 1'b1;
                             target_reg <= p_psn + 24'd1;
@@ -495,6 +559,32 @@ module frnic_req_ack #(
                     end
                 endcase
             end
+            // Which WQE is answered?
+            A_OWNER: begin
+                if (rec_rd_ready) begin
+                    asked_reg <= 1'b1;
+                end
+                if (count_done && !asked_reg) begin
+                    cnt_stale <= 1'b1;
+                    state_reg <= A_LW;
+                end
+                if (rec_rd_done) begin
+                    asked_reg <= 1'b0;
+                    walk_reg <= walk_reg + 8'd1;
+                    if (p_psn - r_psn < r_npsn) begin
+                        walk_reg <= head;
+                        if (rec_rd_data[REC_STATUS +: 8] == 8'd0 && r_kind == (p_atomic ? KIND_ATOMIC : KIND_READ)) begin
+                            state_reg <= A_WALK;
+                        end else if (rec_rd_data[REC_STATUS +: 8] == 8'd0 && walk_reg == head && una - r_psn < r_npsn) begin
+                            bad_response();
+                            state_reg <= A_FAIL;
+                        end else begin
+                            cnt_stale <= 1'b1;
+                            state_reg <= A_LW;
+                        end
+                    end
+                end
+            end
             // Everything before target is acknowledged, so far as that can be: a READ or atomic without its data stops it.
             A_WALK: begin
                 if (rec_rd_ready) begin
@@ -516,12 +606,12 @@ module frnic_req_ack #(
                 end
             end
             A_WALKED: begin
-                walk_reg <= head;
+                walk_reg <= good_reg;
                 if (wuna_reg != una) begin
                     // The peer lives.
                     changed_reg <= 1'b1;
                     wake_reg <= 1'b1;
-                    waited_reg <= rnr_wait;
+                    waited_reg <= waited_reg || rnr_wait;
                     rs_reg[RS_UNA +: 24] <= wuna_reg;
                     rs_reg[RS_RETRY +: 4] <= c_retry;
                     rs_reg[RS_RNR +: 4] <= c_rnr;
@@ -585,7 +675,11 @@ module frnic_req_ack #(
                     // A late answer to an earlier sending: the packet that was waited for is through, what followed it was dropped.
                     rs_reg <= go_back(rs_reg, good_reg, timed, ack_deadline);
                 end
-                if (!flush_reg && !fail_reg) begin
+                if (data_reg && !fail_reg && wuna_reg == target_reg) begin
+                    // All before it is through: the oldest WQE is the one that is answered.
+                    data_reg <= 1'b0;
+                    state_reg <= A_REC;
+                end else if (!flush_reg && !fail_reg) begin
                     if ((ev_reg == EV_RESP && wuna_reg != target_reg) || after_reg == AF_SEQ || after_reg == AF_LATE) begin
                         // One more try, if one is left. The peer acknowledged more than it told us the data of: an implied NAK.
                         if (after_reg != AF_LATE && (back || rnr_wait || good_reg == tail)) begin
@@ -632,6 +726,46 @@ module frnic_req_ack #(
                                          p_syndrome[1:0] == 2'd2 ? `FRNIC_VENDOR_ERR_NAK_ACCESS : `FRNIC_VENDOR_ERR_NAK_OP;
                         rs_reg[RS_ARMED] <= 1'b0;
                         state_reg <= A_FAIL;
+                    end
+                end
+            end
+            A_REC: begin
+                if (rec_rd_ready) begin
+                    asked_reg <= 1'b1;
+                end
+                if (rec_rd_done) begin
+                    asked_reg <= 1'b0;
+                    rec_reg <= rec_rd_data;
+                    state_reg <= A_JUDGE;
+                end
+            end
+            // A response ends where its request ended; where it began depends on what was asked for again, so FIRST and MIDDLE are alike.
+            A_JUDGE: begin
+                if (!p_atomic && (s_meta[META_LEN +: 13] != d_want[12:0] || d_want[31:13] != 19'd0 || s_meta[META_FLAGS + F_END] != d_ends)) begin
+                    bad_response();
+                    state_reg <= A_FAIL;
+                end else begin
+                    state_reg <= A_DATA;
+                end
+            end
+            A_DATA: begin
+                walk_reg <= good_reg;
+                if (go_done) begin
+                    changed_reg <= 1'b1;
+                    if (go_code != 8'd0) begin
+                        fail_reg <= 1'b1;
+                        fail_status_reg <= local_status(go_code);
+                        fail_verr_reg <= go_code;
+                        rs_reg[RS_ARMED] <= 1'b0;
+                        state_reg <= A_FAIL;
+                    end else begin
+                        // The request was counted when it was sent, unless a retransmission has not come to it again.
+                        if ((p_atomic || d_ends) && rs_reg[RS_RD_OUT +: 8] != 8'd0 && next != una) begin
+                            rs_reg[RS_RD_OUT +: 8] <= rs_reg[RS_RD_OUT +: 8] - 8'd1;
+                        end
+                        wuna_reg <= una + 24'd1;
+                        target_reg <= una + 24'd1;
+                        state_reg <= A_WALKED;
                     end
                 end
             end

@@ -135,6 +135,7 @@ module frnic_req_tx #(
     output wire [23:0]                 cqe_cqn,
     output reg  [255:0]                cqe_data,
     // frnic_xlate
+    output wire                        xl_hold,
     output wire                        xl_valid,
     input  wire                        xl_ready,
     output wire [31:0]                 xl_key,
@@ -779,6 +780,7 @@ module frnic_req_tx #(
     // ---- Keys and pieces ----
     wire key_now = t_state_reg == T_KEY && sge_reg != q_num && sge_len != 32'd0;
     wire part_now = t_state_reg == T_SGE && sge_rest != 32'd0;
+    assign xl_hold = t_state_reg == T_KEY || t_state_reg == T_KEYV || t_state_reg == T_SGE || t_state_reg == T_XL || t_state_reg == T_PIECE;
     assign xl_valid = (key_now || part_now) && !t_asked_reg;
     assign xl_key = sge_key;
     assign xl_pd = conn_reg[`FRNIC_CMD_QP_PD_PD_LSB +: 24];
