@@ -28,6 +28,7 @@ qemu: ## QEMU with the frnic device
 	@qemu-model/build.sh
 
 model: ## functional model: build/lib/libfrnic-model.so
+	@$(MAKE) -q -C qemu-model/model || echo "model: build"
 	@$(MAKE) -s -C qemu-model/model
 
 kernels: ## unpack Debian's guest kernels
@@ -40,6 +41,7 @@ modules: ## frnic.ko for each guest kernel
 	@for k in $(KERNELS); do kernel/build.sh $$k || exit 1; done
 
 programs: ## test programs that run in guests
+	@$(MAKE) -q -C tests/guest || echo "programs: build"
 	@$(MAKE) -s -C tests/guest
 
 pyverbs: rdma-core ## all of rdma-core: pyverbs, tools, other providers

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Builds frnic.ko against the headers of one guest kernel: kernel/build.sh [6.12|6.1] [make arguments]
-# Products go to build/kernel/<kernel>/, the log to build/log/. Quiet and incremental; output only if something is wrong.
+# Products go to build/kernel/<kernel>/, the log to build/log/. Incremental; one line when there is something to
+# build, more only if something is wrong.
 set -euo pipefail
 
 kernel=${1:-6.12}
@@ -33,6 +34,7 @@ done
 
 exec 9>"$out/.lock"
 flock 9
+[ -e "$out/frnic.ko" ] && [ -z "$(find "$src" -newer "$out/frnic.ko" -type f)" ] || echo "frnic.ko: build for $kernel"
 if ! make -C "$headers" M="$out" W=1 KCFLAGS=-Werror "$@" modules >"$log" 2>&1; then
 	cat "$log" >&2
 	exit 1
