@@ -34,7 +34,7 @@ done
 
 exec 9>"$out/.lock"
 flock 9
-[ -e "$out/frnic.ko" ] && [ -z "$(find "$src" -newer "$out/frnic.ko" -type f)" ] || echo "frnic.ko: build for $kernel"
+[ -e "$out/frnic.ko" ] && [ -z "$(find "$src" -name "*.[ch]" -newer "$out/frnic.ko")" ] || echo "frnic.ko: build for $kernel"
 if ! make -C "$headers" M="$out" W=1 KCFLAGS=-Werror "$@" modules >"$log" 2>&1; then
 	cat "$log" >&2
 	exit 1
