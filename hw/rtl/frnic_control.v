@@ -40,6 +40,7 @@ module frnic_control #(
     parameter STREAMS = 4,
     // Cycles of 1 ms
     parameter DRAIN = 250000,
+    parameter FENCE_WAIT = 250000,
     parameter MAC_WAIT = 250000
 ) (
     input  wire                          clk,
@@ -207,6 +208,9 @@ module frnic_control #(
     output wire                          srq_live,
     output wire                          srq_err,
     output wire [383:0]                  srq_rdata,
+    // Level: a region or a QP is about to end. The transport begins no packet and no grant; fence_ok: what it had begun is over, its DMA as well
+    output wire                          fence,
+    input  wire                          fence_ok,
     // A region's context is written: a pulse (to frnic_xlate)
     output wire                          mr_inv_valid,
     output wire [LOG_MRS-1:0]            mr_inv_index,
@@ -424,8 +428,20 @@ module frnic_control #(
         .sweep(sweep), .sweep_done(own_done[1]), .free_bufs(free_bufs)
     );
 
+    // ---- Fence: no DMA of what was begun under the old context comes after the command is answered ----
+    reg go_reg = 1'b0;
+    reg [31:0] fence_reg = 32'd0;
+
+    assign fence = sl_valid && ((sl_sel == SL_MR && sl_op[1]) || (sl_sel == SL_LIVE && (sl_op == 2'd2 || (sl_op == 2'd3 && sl_aux[7]))));
+
+    always @(posedge clk) begin
+        // The first cycles are for what is on its way to where it counts. A bridge that does not answer holds a command for 1 ms.
+        go_reg <= fence && !sl_ready && !rst && (go_reg || (fence_ok && fence_reg >= 32'd3) || fence_reg >= FENCE_WAIT);
+        fence_reg <= fence && !rst ? fence_reg + 1'b1 : 32'd0;
+    end
+
     // ---- Owners on the slot bus ----
-    wire [9:0] to = sl_valid ? 10'd1 << sl_sel : 10'd0;
+    wire [9:0] to = sl_valid && (!fence || go_reg) ? 10'd1 << sl_sel : 10'd0;
     wire [9:0] ready;
     wire [9:0] done;
 
@@ -474,9 +490,10 @@ module frnic_control #(
     wire srq_slot_ready, srq_slot_done;
     reg srq_mine_reg = 1'b0; // whose the answer is: one at a time is under way
 
-    // A command that began meanwhile finds the SRQ table busy before it has read anything of it.
+    // A command that began meanwhile finds the SRQ table busy before it has read anything of it. One that waits at the fence is none of an SRQ, and the
+    // responder may need an entry to come to an end.
     always @(posedge clk) begin
-        srq_locked <= srq_lock && (srq_locked || qm_state == `FRNIC_QM_STATE_IDLE) && !rst;
+        srq_locked <= srq_lock && (srq_locked || fence || qm_state == `FRNIC_QM_STATE_IDLE) && !rst;
     end
 
     assign ready[SL_SRQ] = srq_slot_ready && !srq_locked;

@@ -204,14 +204,16 @@ static uint8_t modify_commit(struct frnic_backend *be, const void *p, void *resp
 {
 	const struct frnic_cmd_srq *req = p;
 	struct srq *srq = srq_find(be, req->srqn);
+	uint32_t pi = srq->pi;
 
 	(void)resp;
 	if (req->flags & FRNIC_SRQ_FLAG_RESIZE) {
-		/* The old record says how much there is; a late doorbell must not be found behind a smaller ring. */
-		if (read_rq_pi(be, srq->dbrec, srq->ci, ring_size(&srq->ring), &srq->pi))
+		/* The old record says how much there is; a late doorbell must not be found behind a smaller ring. A refusal changes nothing. */
+		if (read_rq_pi(be, srq->dbrec, srq->ci, ring_size(&srq->ring), &pi))
 			return REFUSE(be, DMA_ERROR, struct frnic_cmd_srq, dbrec);
-		if (idx_sub(srq->pi, srq->ci) > 1u << req->log_size)
+		if (idx_sub(pi, srq->ci) > 1u << req->log_size)
 			return REFUSE(be, SRQ_TOO_FULL, struct frnic_cmd_srq, log_size);
+		srq->pi = pi;
 		srq->dbrec = req->dbrec;
 		ring_init(&srq->ring, req->base, req->levels, req->page_shift, req->log_size, srq->ring.log_stride);
 		return FRNIC_STATUS_SUCCESS;

@@ -250,6 +250,30 @@ static void srq_user()
 	}
 }
 
+/* The transport: what it had begun is over now and then, or never. */
+static unsigned long fences, fences_late;
+
+static void transport()
+{
+	static unsigned int waited;
+	static bool over, never;
+
+	if (!dut->fence) {
+		waited = 0;
+		over = false;
+		never = chance(10);
+	}
+	dut->fence_ok = !never && chance(20);
+	dut->eval();
+	if (dut->fence && dut->mr_inv_valid) {
+		CHECK(over || waited >= 300, "a region was changed %u cycles after the fence", waited);
+		fences += over;
+		fences_late += !over;
+	}
+	waited += dut->fence;
+	over |= dut->fence && dut->fence_ok;
+}
+
 static void cycle()
 {
 	/* Registered outputs of the last edge are stable here. */
@@ -336,6 +360,7 @@ static void cycle()
 	}
 
 	srq_user();
+	transport();
 	dut->ev_ready = chance(40);
 	dut->eval();
 	if (dut->ev_valid && dut->ev_ready)
@@ -1419,6 +1444,7 @@ int main(int argc, char **argv)
 			printf(" %02x:%lu", i, statuses_seen[i]);
 	CHECK(fsm_states == 0x1f, "FSM states seen 0x%x", fsm_states);
 	printf("\nMODIFY_QP from the ring: %lu ns on average; longest command from registers: %lu cycles with polling\n", ring_time / (ring_num ? ring_num : 1), longest);
+	CHECK(fences > 20 && fences_late > 0, "%lu regions changed behind a fence, %lu behind one that never ended", fences, fences_late);
 	CHECK(srq_turns > 1000, "%lu turns at the SRQ table", srq_turns);
 	return tb_done();
 }
