@@ -133,18 +133,24 @@ module frnic_top #(
 `include "frnic_hw.vh"
 
     // What the data path has so far
-    localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB | 32'd1 << `FRNIC_REG_FEATURES_ETH_LSB;
+    localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_RC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UD_LSB |
+        32'd1 << `FRNIC_REG_FEATURES_SRQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_PUSH_LSB | 32'd1 << `FRNIC_REG_FEATURES_VLAN_LSB |
+        32'd1 << `FRNIC_REG_FEATURES_IPV6_LSB | 32'd1 << `FRNIC_REG_FEATURES_RESIZE_CQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB |
+        32'd1 << `FRNIC_REG_FEATURES_ETH_LSB;
 
     // Clients of the DMA engines; the first ones of each are small and go before payload
-    localparam RD_CONTROL = 0, RD_CQ = 2, RD_WQE = 3, RD_RQ = 4, RD_XL_REQ = 5, RD_XL_RESP = 6, RD_ETH = 7, RDS = 10;
-    localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WR_ETH = 3, WRS = 6;
+    localparam RD_CONTROL = 0, RD_CQ = 2, RD_WQE = 3, RD_RQ = 4, RD_XL_REQ = 5, RD_XL_RESP = 6, RD_ETH = 7, RD_RESP = 10, RD_REQ = 11,
+        RD_REQ_WQE = 12, RDS = 13;
+    localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WR_ETH = 3, WR_RESP = 6, WR_REQ = 7, WRS = 8;
     // Sources of events, units behind the doorbells
     localparam EV_CONTROL = 0, EV_CQ = 1, EV_ETH = 2, EV_RQ = 3, EVS = 4;
     localparam DB_CONTROL = 0, DB_EQ = 1, DB_CQ = 2, DB_ETH = 3, DBS = 4;
     // Readers of contexts, clients of the live words, sweeps outside frnic_control
-    localparam QR_RQ = 0, QRS = 1;
+    localparam QR_RQ = 0, QR_CLASS = 1, QR_RESP = 2, QR_REQ = 3, QRS = 6;
     localparam MR_XL_REQ = 0, MR_XL_RESP = 1, MRS = 2;
-    localparam LW_RQ = 0, LWS = 1;
+    localparam LW_RQ = 0, LW_CLASS = 1, LW_RESP = 2, LW_REQ = 4, LWS = 7;
+    // Sources of completions
+    localparam CQ_REQ = 0, CQ_RESP = 1, CQ_SOURCES = 2;
     localparam SWEEPS = 4;
     localparam TAG_W = 8;
 
@@ -350,11 +356,17 @@ module frnic_top #(
     wire cq_idle, cq_timer;
     wire cnt_cqe, cnt_cq_overflow, cq_parity;
 
-    // Who completes work does not exist yet.
-    /* verilator lint_off PINCONNECTEMPTY */
-    frnic_cq #(.SOURCES(1), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS)) cq (
+    wire [CQ_SOURCES-1:0] cqe_valid;
+    wire [CQ_SOURCES-1:0] cqe_ready;
+    wire [CQ_SOURCES*24-1:0] cqe_cqn;
+    wire [CQ_SOURCES*256-1:0] cqe_data;
+    wire [CQ_SOURCES-1:0] cqe_solicited;
+
+    assign cqe_solicited[CQ_REQ] = 1'b0;
+
+    frnic_cq #(.SOURCES(CQ_SOURCES), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS)) cq (
         .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(cq_sweep_done), .time_ns(time_ns),
-        .cqe_valid(1'b0), .cqe_ready(), .cqe_cqn(24'd0), .cqe_data(256'd0), .cqe_solicited(1'b0),
+        .cqe_valid(cqe_valid), .cqe_ready(cqe_ready), .cqe_cqn(cqe_cqn), .cqe_data(cqe_data), .cqe_solicited(cqe_solicited),
         .db_valid(cq_db_valid), .db_ready(cq_db_ready), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_uar(db_uar),
         .db_bad(cq_bad), .db_denied(cq_denied),
         .slot_valid(cq_slot_valid), .slot_ready(cq_slot_ready), .slot_op(cq_slot_op), .slot_index(cq_slot_index),
@@ -371,7 +383,6 @@ module frnic_top #(
         .cqerr_valid(cqerr_valid), .cqerr_ready(cqerr_ready), .cqerr_cqn(cqerr_cqn), .idle(cq_idle), .timer_wait(cq_timer),
         .ev_cqe(cnt_cqe), .ev_overflow(cnt_cq_overflow), .ev_parity(cq_parity)
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     // ---- Control plane ----
     wire ethq_slot_valid, ethq_slot_ready, ethq_slot_done;
@@ -415,7 +426,14 @@ module frnic_top #(
     wire [LWS-1:0] lw_done;
     wire lw_err;
     wire [511:0] lw_rdata;
-    wire chg_valid, chg_clear;
+    wire chg_valid, chg_clear, chg_resp, chg_req;
+    wire [2:0] chg_state;
+    wire rqdb_valid;
+    wire [LOG_QPS-1:0] rqdb_index;
+    wire psn_gap;
+    wire [23:0] psn_gap_qpn;
+    wire resp_idle, req_idle;
+    wire fence, granted_valid, granted_ready, resp_rx_valid, resp_rx_ready;
     wire [LOG_QPS-1:0] chg_index;
     wire sqdb_valid;
     wire [LOG_QPS-1:0] sqdb_index;
@@ -429,11 +447,12 @@ module frnic_top #(
     wire sched_idle, wqe_idle, rq_fetch_idle, xl_req_idle, xl_resp_idle;
     wire cnt_rqe;
     // All is answered, and nobody has begun anything
-    wire fetch_idle = sched_idle && wqe_idle && rq_fetch_idle && xl_req_idle && xl_resp_idle;
+    wire fetch_idle = sched_idle && wqe_idle && rq_fetch_idle && xl_req_idle && xl_resp_idle && resp_idle && req_idle;
 
     assign rd_req_tag[RD_WQE*TAG_W-1:0] = {(RD_WQE*TAG_W){1'b0}};
     assign rd_req_tag[RD_WQE*TAG_W+1 +: TAG_W-1] = {(TAG_W-1){1'b0}};
-    assign rd_req_tag[RDS*TAG_W-1:(RD_WQE+1)*TAG_W] = {((RDS-RD_WQE-1)*TAG_W){1'b0}};
+    assign rd_req_tag[RD_REQ_WQE*TAG_W-1:(RD_WQE+1)*TAG_W] = {((RD_REQ_WQE-RD_WQE-1)*TAG_W){1'b0}};
+    assign rd_req_tag[RD_REQ_WQE*TAG_W+1 +: TAG_W-1] = {(TAG_W-1){1'b0}};
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_control #(
@@ -474,7 +493,7 @@ module frnic_top #(
         .dbs_req(dbs_req), .dbs_addr(dbs_addr), .dbs_valid(dbs_valid), .dbs_data(dbs_data),
         .stall_valid({m_axi_rvalid, m_axi_arvalid, m_axi_wvalid, m_axi_awvalid}),
         .stall_ready({m_axi_rready, m_axi_arready, m_axi_wready, m_axi_awready}),
-        .psn_gap(1'b0), .psn_gap_qpn(24'd0),
+        .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn),
         .eq_overflow_set(eq_overflow_set), .eq_fatal_valid(eq_fatal_valid), .eq_fatal_eqn(eq_fatal_eqn), .parity_fatal(cq_parity),
         .qp_rd_valid(qp_rd_valid), .qp_rd_ready(qp_rd_ready), .qp_rd_index(qp_rd_index), .qp_rd_done(qp_rd_done), .qp_rd_live(qp_rd_live),
         .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
@@ -482,11 +501,13 @@ module frnic_top #(
         .mr_rd_err(mr_rd_err), .mr_rd_data(mr_rd_data),
         .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_data(lw_data),
         .lw_done(lw_done), .lw_err(lw_err), .lw_rdata(lw_rdata),
-        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(), .chg_resp(), .chg_req(), .chg_clear(chg_clear),
-        .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index), .rqdb_valid(), .rqdb_index(),
+        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_resp(chg_resp), .chg_req(chg_req),
+        .chg_clear(chg_clear),
+        .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index), .rqdb_valid(rqdb_valid), .rqdb_index(rqdb_index),
         .srq_lock(srq_lock), .srq_locked(srq_locked), .srq_changed(srq_changed), .srq_valid(srq_slot_valid), .srq_ready(srq_slot_ready),
         .srq_write(srq_slot_write), .srq_index(srq_slot_index), .srq_wdata(srq_slot_wdata), .srq_done(srq_slot_done),
         .srq_live(srq_slot_live), .srq_err(srq_slot_err), .srq_rdata(srq_slot_rdata),
+        .fence(fence), .fence_ok(resp_idle && req_idle && xl_req_idle && xl_resp_idle),
         .mr_inv_valid(mr_inv_valid), .mr_inv_index(mr_inv_index),
         .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready), .db_type(db_type), .db_number(db_number),
         .db_index(db_index), .db_uar(db_uar), .db_bad(control_bad), .db_denied(control_denied),
@@ -494,21 +515,46 @@ module frnic_top #(
     );
 
     // ---- Scheduler, WQEs, receive entries, translation ----
-    // Requester and responder do not exist yet: nobody takes a grant's work, asks for an entry or translates.
-    wire sched_valid;
+    wire sched_valid, sched_ready, done_valid, wake_valid, wake_ready;
     wire [LOG_QPS-1:0] sched_index;
-
+    wire [LOG_QPS-1:0] done_index;
+    wire [LOG_QPS-1:0] wake_index;
+    wire g_valid, g_ready, g_listed, w_valid, w_ready, w_first, w_last, e_valid, bump_valid;
+    wire [23:0] g_qpn;
+    wire [23:0] g_index;
+    wire [23:0] g_avail;
+    wire [63:0] g_base;
+    wire [4:0] g_log;
+    wire [4:0] g_shift;
+    wire [23:0] w_qpn;
+    wire [23:0] w_index;
+    wire [7:0] w_code;
+    wire [511:0] w_data;
+    wire [23:0] e_qpn;
+    wire [LOG_QPS-1:0] bump_index;
+    wire q_valid, q_ready, r_valid, r_ready, r_first, r_last, r_srq;
+    wire [23:0] q_qpn;
+    wire [2:0] r_result;
+    wire [23:0] r_pd;
+    wire [4:0] r_num;
+    wire [511:0] r_line;
     frnic_sched #(.LOG_QPS(LOG_QPS)) sched (
         .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(sched_sweep_done), .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index),
-        .wake_valid(1'b0), .wake_ready(), .wake_index({LOG_QPS{1'b0}}), .sched_valid(sched_valid), .sched_ready(1'b1),
-        .sched_index(sched_index), .done_valid(sched_valid), .done_index(sched_index), .idle(sched_idle)
+        .wake_valid(wake_valid), .wake_ready(wake_ready), .wake_index(wake_index), .sched_valid(granted_valid), .sched_ready(granted_ready),
+        .sched_index(sched_index), .done_valid(done_valid), .done_index(done_index), .idle(sched_idle)
+    );
+
+    frnic_gate grant_gate (
+        .clk(clk), .rst(user_rst), .close(fence), .s_valid(granted_valid), .s_ready(granted_ready), .s_last(1'b1),
+        .m_valid(sched_valid), .m_ready(sched_ready)
     );
 
     frnic_wqe_fetch #(.LOG_QPS(LOG_QPS)) wqe_fetch (
         .clk(clk), .rst(user_rst),
-        .g_valid(1'b0), .g_ready(), .g_qpn(24'd0), .g_index(24'd0), .g_avail(24'd0), .g_base(64'd0), .g_log(5'd0), .g_listed(1'b0), .g_shift(5'd0),
-        .w_valid(), .w_ready(1'b1), .w_qpn(), .w_index(), .w_first(), .w_last(), .w_code(), .w_data(),
-        .e_valid(), .e_qpn(), .e_next(), .e_stale(), .bump_valid(1'b0), .bump_index({LOG_QPS{1'b0}}),
+        .g_valid(g_valid), .g_ready(g_ready), .g_qpn(g_qpn), .g_index(g_index), .g_avail(g_avail), .g_base(g_base), .g_log(g_log),
+        .g_listed(g_listed), .g_shift(g_shift),
+        .w_valid(w_valid), .w_ready(w_ready), .w_qpn(w_qpn), .w_index(w_index), .w_first(w_first), .w_last(w_last), .w_code(w_code),
+        .w_data(w_data), .e_valid(e_valid), .e_qpn(e_qpn), .e_next(), .e_stale(), .bump_valid(bump_valid), .bump_index(bump_index),
         .pu_valid(sqdb_valid && sq_push), .pu_qpn(db_number), .pu_index(db_index - {21'd0, sq_units}), .pu_units(sq_units), .pu_data(sq_data),
         .req_valid(rd_req_valid[RD_WQE]), .req_ready(rd_req_ready[RD_WQE]), .req_addr(rd_req_addr[RD_WQE*64 +: 64]),
         .req_len(rd_req_len[RD_WQE*13 +: 13]), .req_tag(rd_req_tag[RD_WQE*TAG_W]), .resp_valid(rd_resp_valid[RD_WQE]),
@@ -523,8 +569,8 @@ module frnic_top #(
 
     frnic_rq_fetch #(.LOG_QPS(LOG_QPS), .LOG_SRQS(LOG_SRQS), .LOG_EQS(LOG_EQS)) rq_fetch (
         .clk(clk), .rst(user_rst),
-        .q_valid(1'b0), .q_ready(), .q_qpn(24'd0), .r_valid(), .r_ready(1'b1), .r_first(), .r_last(), .r_result(), .r_srq(), .r_pd(), .r_tag(),
-        .r_num(), .r_length(), .r_line(),
+        .q_valid(q_valid), .q_ready(q_ready), .q_qpn(q_qpn), .r_valid(r_valid), .r_ready(r_ready), .r_first(r_first), .r_last(r_last),
+        .r_result(r_result), .r_srq(r_srq), .r_pd(r_pd), .r_tag(), .r_num(r_num), .r_length(), .r_line(r_line),
         .qp_rd_valid(qp_rd_valid[QR_RQ]), .qp_rd_ready(qp_rd_ready[QR_RQ]), .qp_rd_index(qp_rd_index[QR_RQ*LOG_QPS +: LOG_QPS]),
         .qp_rd_done(qp_rd_done[QR_RQ]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .lw_valid(lw_valid[LW_RQ]), .lw_qpn(lw_qpn[LW_RQ*24 +: 24]), .lw_op(lw_op[LW_RQ*2 +: 2]), .lw_mask(lw_mask[LW_RQ*8 +: 8]),
@@ -540,10 +586,22 @@ module frnic_top #(
         .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error), .sweep(sweep), .idle(rq_fetch_idle), .ev_rqe(cnt_rqe)
     );
 
+    wire xq_valid, xq_ready, xq_kernel, xq_check, xq_v_valid, xq_p_valid, xq_p_ready, xq_p_last, xq_p_error;
+    wire [31:0] xq_key;
+    wire [23:0] xq_pd;
+    wire [23:0] xq_qpn;
+    wire [7:0] xq_access;
+    wire [63:0] xq_va;
+    wire [31:0] xq_len;
+    wire [7:0] xq_v_code;
+    wire [63:0] xq_p_addr;
+    wire [12:0] xq_p_len;
+
     frnic_xlate #(.LOG_MRS(LOG_MRS)) xlate_req (
         .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(xl_req_sweep_done),
-        .rq_valid(1'b0), .rq_ready(), .rq_key(32'd0), .rq_pd(24'd0), .rq_qpn(24'd0), .rq_kernel(1'b0), .rq_access(8'd0), .rq_va(64'd0),
-        .rq_len(32'd0), .rq_check(1'b0), .v_valid(), .v_code(), .p_valid(), .p_ready(1'b1), .p_addr(), .p_len(), .p_last(), .p_error(),
+        .rq_valid(xq_valid), .rq_ready(xq_ready), .rq_key(xq_key), .rq_pd(xq_pd), .rq_qpn(xq_qpn), .rq_kernel(xq_kernel),
+        .rq_access(xq_access), .rq_va(xq_va), .rq_len(xq_len), .rq_check(xq_check), .v_valid(xq_v_valid), .v_code(xq_v_code),
+        .p_valid(xq_p_valid), .p_ready(xq_p_ready), .p_addr(xq_p_addr), .p_len(xq_p_len), .p_last(xq_p_last), .p_error(xq_p_error),
         .mr_rd_valid(mr_rd_valid[MR_XL_REQ]), .mr_rd_ready(mr_rd_ready[MR_XL_REQ]), .mr_rd_index(mr_rd_index[MR_XL_REQ*LOG_MRS +: LOG_MRS]),
         .mr_rd_done(mr_rd_done[MR_XL_REQ]), .mr_rd_live(mr_rd_live), .mr_rd_err(mr_rd_err), .mr_rd_data(mr_rd_data),
         .inv_valid(mr_inv_valid), .inv_index(mr_inv_index),
@@ -552,10 +610,22 @@ module frnic_top #(
         .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error), .idle(xl_req_idle), .ev_hit(), .ev_miss()
     );
 
+    wire xs_valid, xs_ready, xs_kernel, xs_check, xs_v_valid, xs_p_valid, xs_p_ready, xs_p_last, xs_p_error;
+    wire [31:0] xs_key;
+    wire [23:0] xs_pd;
+    wire [23:0] xs_qpn;
+    wire [7:0] xs_access;
+    wire [63:0] xs_va;
+    wire [31:0] xs_len;
+    wire [7:0] xs_v_code;
+    wire [63:0] xs_p_addr;
+    wire [12:0] xs_p_len;
+
     frnic_xlate #(.LOG_MRS(LOG_MRS)) xlate_resp (
         .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(xl_resp_sweep_done),
-        .rq_valid(1'b0), .rq_ready(), .rq_key(32'd0), .rq_pd(24'd0), .rq_qpn(24'd0), .rq_kernel(1'b0), .rq_access(8'd0), .rq_va(64'd0),
-        .rq_len(32'd0), .rq_check(1'b0), .v_valid(), .v_code(), .p_valid(), .p_ready(1'b1), .p_addr(), .p_len(), .p_last(), .p_error(),
+        .rq_valid(xs_valid), .rq_ready(xs_ready), .rq_key(xs_key), .rq_pd(xs_pd), .rq_qpn(xs_qpn), .rq_kernel(xs_kernel),
+        .rq_access(xs_access), .rq_va(xs_va), .rq_len(xs_len), .rq_check(xs_check), .v_valid(xs_v_valid), .v_code(xs_v_code),
+        .p_valid(xs_p_valid), .p_ready(xs_p_ready), .p_addr(xs_p_addr), .p_len(xs_p_len), .p_last(xs_p_last), .p_error(xs_p_error),
         .mr_rd_valid(mr_rd_valid[MR_XL_RESP]), .mr_rd_ready(mr_rd_ready[MR_XL_RESP]),
         .mr_rd_index(mr_rd_index[MR_XL_RESP*LOG_MRS +: LOG_MRS]),
         .mr_rd_done(mr_rd_done[MR_XL_RESP]), .mr_rd_live(mr_rd_live), .mr_rd_err(mr_rd_err), .mr_rd_data(mr_rd_data),
@@ -582,12 +652,10 @@ module frnic_top #(
     wire [63:0] eth_rx_tkeep;
     wire eth_rx_tvalid, eth_rx_tready, eth_rx_tlast;
     wire [1:0] eth_rx_tuser;
-    /* verilator lint_off UNUSED */
     wire [511:0] roce_rx_tdata;
     wire [63:0] roce_rx_tkeep;
     wire roce_rx_tvalid, roce_rx_tready, roce_rx_tlast;
     wire [META_W-1:0] roce_rx_meta;
-    /* verilator lint_on UNUSED */
     wire live = dev_enable && link && !refuse;
 
     frnic_mac_rx mac_rx (
@@ -611,8 +679,139 @@ module frnic_top #(
         .cnt_fifo_full(rx_fifo_full)
     );
 
-    // The transport does not exist yet: its packets end here.
-    assign roce_rx_tready = 1'b1;
+    // ---- Transport ----
+    wire st_rd_valid, st_rd_done, st_rd_failing;
+    wire [LOG_QPS-1:0] st_rd_index;
+    wire [2:0] st_rd_state;
+    wire [511:0] cl_tdata;
+    wire cl_tvalid, cl_tready, cl_tlast;
+    wire [META_W-1:0] cl_meta;
+    wire [1023:0] cl_conn;
+    wire [1:0] cl_kind;
+    wire cl_response = cl_kind == 2'd1;
+    wire resp_rx_tready, req_rx_tready;
+    wire [511:0] resp_tx_tdata;
+    wire [63:0] resp_tx_tkeep;
+    wire resp_tx_tvalid, resp_tx_tready, resp_tx_tlast;
+    wire [511:0] req_tx_tdata;
+    wire [63:0] req_tx_tkeep;
+    wire req_tx_tvalid, req_tx_tready, req_tx_tlast;
+    wire cnt_unknown_qp, cnt_class_state, cnt_bad_addr, cnt_class_pkey, cnt_cnp;
+    wire cnt_sends, cnt_writes, cnt_reads, cnt_dup, cnt_gap, cnt_resp_state, cnt_resp_pkey, cnt_bad_qkey, cnt_no_recv, cnt_uc_dropped;
+    wire cnt_ack_tx, cnt_rnr_tx, cnt_seq_tx, cnt_inv_tx, cnt_access_tx, cnt_op_tx, cnt_resp_pkt;
+    wire [13:0] cnt_resp_bytes;
+    wire cnt_wqe, cnt_wqe_err, cnt_req_pkt, cnt_retrans, cnt_ack_rx, cnt_rnr_rx, cnt_seq_rx, cnt_inv_rx, cnt_access_rx, cnt_op_rx, cnt_timeout,
+        cnt_implied, cnt_retry_exc, cnt_rnr_exc, cnt_stale;
+    wire [13:0] cnt_req_bytes;
+    wire cnt_roce_tx, cnt_bad_state, cnt_bad_pkey, sums_idle0, sums_idle1, sums_idle2;
+
+    assign cl_tready = cl_response ? req_rx_tready : resp_rx_tready;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_rx_class #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) rx_class (
+        .clk(clk), .rst(user_rst), .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
+        .s_axis_tdata(roce_rx_tdata), .s_axis_tkeep(roce_rx_tkeep), .s_axis_tvalid(roce_rx_tvalid), .s_axis_tready(roce_rx_tready),
+        .s_axis_tlast(roce_rx_tlast), .s_meta(roce_rx_meta),
+        .qp_rd_valid(qp_rd_valid[QR_CLASS]), .qp_rd_ready(qp_rd_ready[QR_CLASS]), .qp_rd_index(qp_rd_index[QR_CLASS*LOG_QPS +: LOG_QPS]),
+        .qp_rd_done(qp_rd_done[QR_CLASS]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
+        .st_rd_valid(st_rd_valid), .st_rd_index(st_rd_index), .st_rd_done(st_rd_done), .st_rd_state(st_rd_state), .st_rd_failing(st_rd_failing),
+        .m_axis_tdata(cl_tdata), .m_axis_tkeep(), .m_axis_tvalid(cl_tvalid), .m_axis_tready(cl_tready), .m_axis_tlast(cl_tlast),
+        .m_meta(cl_meta), .m_conn(cl_conn), .m_kind(cl_kind), .cnt_unknown_qp(cnt_unknown_qp), .cnt_bad_state(cnt_class_state),
+        .cnt_bad_addr(cnt_bad_addr), .cnt_bad_pkey(cnt_class_pkey), .cnt_cnp(cnt_cnp)
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    assign lw_op[LW_CLASS*2 +: 2] = 2'd0;
+    assign lw_mask[LW_CLASS*8 +: 8] = 8'd0;
+    assign lw_event[LW_CLASS*8 +: 8] = 8'd0;
+    assign lw_inc[LW_CLASS*4 +: 4] = 4'd0;
+    assign lw_data[LW_CLASS*512 +: 512] = 512'd0;
+
+    frnic_qp_state #(.LOG_QPS(LOG_QPS)) qp_state (
+        .clk(clk), .rst(user_rst), .st_rd_valid(st_rd_valid), .st_rd_index(st_rd_index), .st_rd_done(st_rd_done), .st_rd_state(st_rd_state),
+        .st_rd_failing(st_rd_failing), .lw_valid(lw_valid[LW_CLASS]), .lw_qpn(lw_qpn[LW_CLASS*24 +: 24]), .lw_done(lw_done[LW_CLASS]),
+        .lw_err(lw_err), .lw_rdata(lw_rdata)
+    );
+
+    frnic_gate resp_gate (
+        .clk(clk), .rst(user_rst), .close(fence), .s_valid(cl_tvalid && !cl_response), .s_ready(resp_rx_tready), .s_last(cl_tlast),
+        .m_valid(resp_rx_valid), .m_ready(resp_rx_ready)
+    );
+
+    frnic_resp #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) resp (
+        .clk(clk), .rst(user_rst), .s_axis_tdata(cl_tdata), .s_axis_tvalid(resp_rx_valid), .s_axis_tready(resp_rx_ready),
+        .s_axis_tlast(cl_tlast), .s_meta(cl_meta), .s_conn(cl_conn),
+        .qp_rd_valid(qp_rd_valid[QR_RESP]), .qp_rd_ready(qp_rd_ready[QR_RESP]), .qp_rd_index(qp_rd_index[QR_RESP*LOG_QPS +: LOG_QPS]),
+        .qp_rd_done(qp_rd_done[QR_RESP]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
+        .lw_valid(lw_valid[LW_RESP +: 2]), .lw_qpn(lw_qpn[LW_RESP*24 +: 48]), .lw_op(lw_op[LW_RESP*2 +: 4]), .lw_mask(lw_mask[LW_RESP*8 +: 16]),
+        .lw_event(lw_event[LW_RESP*8 +: 16]), .lw_inc(lw_inc[LW_RESP*4 +: 8]), .lw_data(lw_data[LW_RESP*512 +: 1024]),
+        .lw_done(lw_done[LW_RESP +: 2]), .lw_err(lw_err), .lw_rdata(lw_rdata),
+        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_resp(chg_resp), .chg_clear(chg_clear),
+        .rqdb_valid(rqdb_valid), .rqdb_index(rqdb_index),
+        .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
+        .q_valid(q_valid), .q_ready(q_ready), .q_qpn(q_qpn), .r_valid(r_valid), .r_ready(r_ready), .r_first(r_first), .r_last(r_last),
+        .r_result(r_result), .r_srq(r_srq), .r_pd(r_pd), .r_num(r_num), .r_line(r_line),
+        .xl_valid(xs_valid), .xl_ready(xs_ready), .xl_key(xs_key), .xl_pd(xs_pd), .xl_qpn(xs_qpn), .xl_kernel(xs_kernel), .xl_access(xs_access),
+        .xl_va(xs_va), .xl_len(xs_len), .xl_check(xs_check), .v_valid(xs_v_valid), .v_code(xs_v_code), .p_valid(xs_p_valid),
+        .p_ready(xs_p_ready), .p_addr(xs_p_addr), .p_len(xs_p_len), .p_last(xs_p_last), .p_error(xs_p_error),
+        .wr_cmd_valid(wr_cmd_valid[WR_RESP]), .wr_cmd_ready(wr_cmd_ready[WR_RESP]), .wr_cmd_addr(wr_cmd_addr[WR_RESP*64 +: 64]),
+        .wr_cmd_len(wr_cmd_len[WR_RESP*13 +: 13]), .wr_cmd_src_off(wr_cmd_src_off[WR_RESP*6 +: 6]), .wr_data_valid(wr_data_valid[WR_RESP]),
+        .wr_data_ready(wr_data_ready[WR_RESP]), .wr_data(wr_data[WR_RESP*512 +: 512]), .wr_st_valid(wr_st_valid[WR_RESP]),
+        .wr_st_error(wr_st_error),
+        .req_valid(rd_req_valid[RD_RESP]), .req_ready(rd_req_ready[RD_RESP]), .req_addr(rd_req_addr[RD_RESP*64 +: 64]),
+        .req_len(rd_req_len[RD_RESP*13 +: 13]), .resp_valid(rd_resp_valid[RD_RESP]), .resp_ready(rd_resp_ready[RD_RESP]),
+        .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error),
+        .cqe_valid(cqe_valid[CQ_RESP]), .cqe_ready(cqe_ready[CQ_RESP]), .cqe_cqn(cqe_cqn[CQ_RESP*24 +: 24]),
+        .cqe_data(cqe_data[CQ_RESP*256 +: 256]), .cqe_solicited(cqe_solicited[CQ_RESP]),
+        .m_axis_tdata(resp_tx_tdata), .m_axis_tkeep(resp_tx_tkeep), .m_axis_tvalid(resp_tx_tvalid), .m_axis_tready(resp_tx_tready),
+        .m_axis_tlast(resp_tx_tlast), .sweep(sweep), .idle(resp_idle), .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn),
+        .cnt_sends(cnt_sends), .cnt_writes(cnt_writes), .cnt_reads(cnt_reads), .cnt_dup(cnt_dup), .cnt_gap(cnt_gap),
+        .cnt_bad_state(cnt_resp_state), .cnt_bad_pkey(cnt_resp_pkey), .cnt_bad_qkey(cnt_bad_qkey), .cnt_no_recv(cnt_no_recv),
+        .cnt_uc_dropped(cnt_uc_dropped), .cnt_ack(cnt_ack_tx), .cnt_rnr(cnt_rnr_tx), .cnt_seq(cnt_seq_tx), .cnt_inv(cnt_inv_tx),
+        .cnt_access(cnt_access_tx), .cnt_op(cnt_op_tx), .cnt_tx(cnt_resp_pkt), .cnt_tx_bytes(cnt_resp_bytes)
+    );
+
+    frnic_req #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) req (
+        .clk(clk), .rst(user_rst), .sweep(sweep), .time_ns(time_ns), .eth_maxframe(eth_maxframe),
+        .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
+        .sched_valid(sched_valid), .sched_ready(sched_ready), .sched_index(sched_index), .done_valid(done_valid), .done_index(done_index),
+        .wake_valid(wake_valid), .wake_ready(wake_ready), .wake_index(wake_index),
+        .g_valid(g_valid), .g_ready(g_ready), .g_qpn(g_qpn), .g_index(g_index), .g_avail(g_avail), .g_base(g_base), .g_log(g_log),
+        .g_listed(g_listed), .g_shift(g_shift), .w_valid(w_valid), .w_ready(w_ready), .w_qpn(w_qpn), .w_index(w_index), .w_first(w_first),
+        .w_last(w_last), .w_code(w_code), .w_data(w_data), .e_valid(e_valid), .e_qpn(e_qpn), .bump_valid(bump_valid), .bump_index(bump_index),
+        .qp_rd_valid(qp_rd_valid[QR_REQ +: 3]), .qp_rd_ready(qp_rd_ready[QR_REQ +: 3]), .qp_rd_index(qp_rd_index[QR_REQ*LOG_QPS +: 3*LOG_QPS]),
+        .qp_rd_done(qp_rd_done[QR_REQ +: 3]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
+        .lw_valid(lw_valid[LW_REQ +: 3]), .lw_qpn(lw_qpn[LW_REQ*24 +: 72]), .lw_op(lw_op[LW_REQ*2 +: 6]), .lw_mask(lw_mask[LW_REQ*8 +: 24]),
+        .lw_event(lw_event[LW_REQ*8 +: 24]), .lw_inc(lw_inc[LW_REQ*4 +: 12]), .lw_data(lw_data[LW_REQ*512 +: 1536]),
+        .lw_done(lw_done[LW_REQ +: 3]), .lw_rdata(lw_rdata),
+        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_req(chg_req), .chg_clear(chg_clear),
+        .xl_valid(xq_valid), .xl_ready(xq_ready), .xl_key(xq_key), .xl_pd(xq_pd), .xl_qpn(xq_qpn), .xl_kernel(xq_kernel), .xl_access(xq_access),
+        .xl_va(xq_va), .xl_len(xq_len), .xl_check(xq_check), .xl_v_valid(xq_v_valid), .xl_v_code(xq_v_code), .xl_p_valid(xq_p_valid),
+        .xl_p_ready(xq_p_ready), .xl_p_addr(xq_p_addr), .xl_p_len(xq_p_len), .xl_p_last(xq_p_last), .xl_p_error(xq_p_error),
+        .req_valid(rd_req_valid[RD_REQ]), .req_ready(rd_req_ready[RD_REQ]), .req_addr(rd_req_addr[RD_REQ*64 +: 64]),
+        .req_len(rd_req_len[RD_REQ*13 +: 13]), .resp_valid(rd_resp_valid[RD_REQ]), .resp_ready(rd_resp_ready[RD_REQ]),
+        .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error),
+        .wqe_req_valid(rd_req_valid[RD_REQ_WQE]), .wqe_req_ready(rd_req_ready[RD_REQ_WQE]), .wqe_req_addr(rd_req_addr[RD_REQ_WQE*64 +: 64]),
+        .wqe_req_len(rd_req_len[RD_REQ_WQE*13 +: 13]), .wqe_req_tag(rd_req_tag[RD_REQ_WQE*TAG_W]), .wqe_resp_valid(rd_resp_valid[RD_REQ_WQE]),
+        .wqe_resp_ready(rd_resp_ready[RD_REQ_WQE]), .resp_tag(rd_resp_tag[0]),
+        .wr_cmd_valid(wr_cmd_valid[WR_REQ]), .wr_cmd_ready(wr_cmd_ready[WR_REQ]), .wr_cmd_addr(wr_cmd_addr[WR_REQ*64 +: 64]),
+        .wr_cmd_len(wr_cmd_len[WR_REQ*13 +: 13]), .wr_cmd_src_off(wr_cmd_src_off[WR_REQ*6 +: 6]), .wr_data_valid(wr_data_valid[WR_REQ]),
+        .wr_data_ready(wr_data_ready[WR_REQ]), .wr_data(wr_data[WR_REQ*512 +: 512]), .wr_st_valid(wr_st_valid[WR_REQ]),
+        .wr_st_error(wr_st_error),
+        .s_axis_tdata(cl_tdata), .s_axis_tvalid(cl_tvalid && cl_response), .s_axis_tready(req_rx_tready), .s_axis_tlast(cl_tlast),
+        .s_meta(cl_meta), .s_conn(cl_conn),
+        .m_axis_tdata(req_tx_tdata), .m_axis_tkeep(req_tx_tkeep), .m_axis_tvalid(req_tx_tvalid), .m_axis_tready(req_tx_tready),
+        .m_axis_tlast(req_tx_tlast),
+        .cqe_valid(cqe_valid[CQ_REQ]), .cqe_ready(cqe_ready[CQ_REQ]), .cqe_cqn(cqe_cqn[CQ_REQ*24 +: 24]), .cqe_data(cqe_data[CQ_REQ*256 +: 256]),
+        .idle(req_idle), .timer_valid(timer_valid), .timer_ns(timer_ns),
+        .cnt_wqe(cnt_wqe), .cnt_wqe_err(cnt_wqe_err), .cnt_pkt(cnt_req_pkt), .cnt_bytes(cnt_req_bytes), .cnt_retrans(cnt_retrans),
+        .cnt_ack(cnt_ack_rx), .cnt_rnr(cnt_rnr_rx), .cnt_seq(cnt_seq_rx), .cnt_inv(cnt_inv_rx), .cnt_access(cnt_access_rx), .cnt_op(cnt_op_rx),
+        .cnt_timeout(cnt_timeout), .cnt_implied(cnt_implied), .cnt_retry_exc(cnt_retry_exc), .cnt_rnr_exc(cnt_rnr_exc), .cnt_stale(cnt_stale)
+    );
+
+    frnic_pulse_sum roce_tx_sum (.clk(clk), .rst(user_rst), .in({cnt_req_pkt, cnt_resp_pkt}), .out(cnt_roce_tx), .idle(sums_idle0));
+    frnic_pulse_sum state_sum (.clk(clk), .rst(user_rst), .in({cnt_class_state, cnt_resp_state}), .out(cnt_bad_state), .idle(sums_idle1));
+    frnic_pulse_sum pkey_sum (.clk(clk), .rst(user_rst), .in({cnt_class_pkey, cnt_resp_pkey}), .out(cnt_bad_pkey), .idle(sums_idle2));
 
     // ---- Ethernet queue pair ----
     wire [511:0] eth_tx_tdata;
@@ -652,21 +851,17 @@ module frnic_top #(
     wire [511:0] tx_tdata;
     wire [63:0] tx_tkeep;
     wire tx_tvalid, tx_tready, tx_tlast;
-    /* verilator lint_off UNUSED */
-    wire [1:0] none_tready; // responder and requester do not exist yet
-    /* verilator lint_on UNUSED */
     wire cnt_tx;
     wire [13:0] cnt_tx_bytes;
 
-    /* verilator lint_off PINCONNECTEMPTY */
     frnic_net_tx net_tx (
         .clk(clk), .rst(user_rst), .tx_enable(live),
-        .s_axis_tdata({eth_tx_tdata, 1024'd0}), .s_axis_tkeep({eth_tx_tkeep, 128'd0}), .s_axis_tvalid({eth_tx_tvalid, 2'b00}),
-        .s_axis_tready({eth_tx_tready, none_tready}), .s_axis_tlast({eth_tx_tlast, 2'b00}),
+        .s_axis_tdata({eth_tx_tdata, req_tx_tdata, resp_tx_tdata}), .s_axis_tkeep({eth_tx_tkeep, req_tx_tkeep, resp_tx_tkeep}),
+        .s_axis_tvalid({eth_tx_tvalid, req_tx_tvalid, resp_tx_tvalid}), .s_axis_tready({eth_tx_tready, req_tx_tready, resp_tx_tready}),
+        .s_axis_tlast({eth_tx_tlast, req_tx_tlast, resp_tx_tlast}),
         .m_axis_tdata(tx_tdata), .m_axis_tkeep(tx_tkeep), .m_axis_tvalid(tx_tvalid), .m_axis_tready(tx_tready), .m_axis_tlast(tx_tlast),
         .cnt_tx(cnt_tx), .cnt_tx_bytes(cnt_tx_bytes)
     );
-    /* verilator lint_on PINCONNECTEMPTY */
 
     frnic_mac_tx mac_tx (
         .clk(clk), .rst(user_rst), .s_axis_tdata(tx_tdata), .s_axis_tkeep(tx_tkeep), .s_axis_tvalid(tx_tvalid), .s_axis_tready(tx_tready),
@@ -700,16 +895,31 @@ module frnic_top #(
         {67'd0, cnt_tx} << `FRNIC_COUNTER_TX_FRAMES | {67'd0, cnt_eth_tx} << `FRNIC_COUNTER_ETH_TX_FRAMES |
         {67'd0, cnt_eth_tx_err} << `FRNIC_COUNTER_ETH_TX_ERR | {67'd0, cnt_eth_rx} << `FRNIC_COUNTER_ETH_RX_FRAMES |
         {67'd0, cnt_nobuf} << `FRNIC_COUNTER_ETH_RX_NOBUF |
-        {67'd0, wqe_pushed} << `FRNIC_COUNTER_WQES_PUSHED | {67'd0, cnt_rqe} << `FRNIC_COUNTER_RQES;
+        {67'd0, wqe_pushed} << `FRNIC_COUNTER_WQES_PUSHED | {67'd0, cnt_rqe} << `FRNIC_COUNTER_RQES |
+        {67'd0, cnt_unknown_qp} << `FRNIC_COUNTER_RX_UNKNOWN_QP | {67'd0, cnt_bad_state} << `FRNIC_COUNTER_RX_BAD_STATE |
+        {67'd0, cnt_bad_addr} << `FRNIC_COUNTER_RX_BAD_ADDR | {67'd0, cnt_bad_pkey} << `FRNIC_COUNTER_RX_BAD_PKEY |
+        {67'd0, cnt_bad_qkey} << `FRNIC_COUNTER_RX_BAD_QKEY | {67'd0, cnt_no_recv} << `FRNIC_COUNTER_RX_UD_NO_RECV |
+        {67'd0, cnt_uc_dropped} << `FRNIC_COUNTER_UC_DROPPED | {67'd0, cnt_cnp} << `FRNIC_COUNTER_CNP_RX |
+        {67'd0, cnt_sends} << `FRNIC_COUNTER_SENDS_RX | {67'd0, cnt_writes} << `FRNIC_COUNTER_WRITES_RX |
+        {67'd0, cnt_reads} << `FRNIC_COUNTER_READS_RX | {67'd0, cnt_dup} << `FRNIC_COUNTER_DUP_REQ |
+        {67'd0, cnt_gap} << `FRNIC_COUNTER_SEQ_GAP | {67'd0, cnt_ack_tx} << `FRNIC_COUNTER_ACK_TX |
+        {67'd0, cnt_rnr_tx} << `FRNIC_COUNTER_RNR_NAK_TX | {67'd0, cnt_seq_tx} << `FRNIC_COUNTER_SEQ_NAK_TX |
+        {67'd0, cnt_inv_tx} << `FRNIC_COUNTER_INVREQ_NAK_TX | {67'd0, cnt_access_tx} << `FRNIC_COUNTER_ACCESS_NAK_TX |
+        {67'd0, cnt_op_tx} << `FRNIC_COUNTER_OP_NAK_TX | {67'd0, cnt_roce_tx} << `FRNIC_COUNTER_ROCE_TX_PKTS |
+        {67'd0, cnt_wqe} << `FRNIC_COUNTER_WQES | {67'd0, cnt_wqe_err} << `FRNIC_COUNTER_WQE_ERRORS |
+        {67'd0, cnt_retrans} << `FRNIC_COUNTER_RETRANS_PKTS | {67'd0, cnt_ack_rx} << `FRNIC_COUNTER_ACK_RX |
+        {67'd0, cnt_rnr_rx} << `FRNIC_COUNTER_RNR_NAK_RX | {67'd0, cnt_seq_rx} << `FRNIC_COUNTER_SEQ_NAK_RX |
+        {67'd0, cnt_inv_rx} << `FRNIC_COUNTER_INVREQ_NAK_RX | {67'd0, cnt_access_rx} << `FRNIC_COUNTER_ACCESS_NAK_RX |
+        {67'd0, cnt_op_rx} << `FRNIC_COUNTER_OP_NAK_RX | {67'd0, cnt_timeout} << `FRNIC_COUNTER_TIMEOUTS |
+        {67'd0, cnt_implied} << `FRNIC_COUNTER_IMPLIED_NAK | {67'd0, cnt_retry_exc} << `FRNIC_COUNTER_RETRY_EXC |
+        {67'd0, cnt_rnr_exc} << `FRNIC_COUNTER_RNR_RETRY_EXC | {67'd0, cnt_stale} << `FRNIC_COUNTER_STALE_RESP;
     // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX
-    assign cnt_bytes = {cnt_roce_rx_bytes, 14'd0, cnt_eth_rx_bytes, cnt_eth_tx_bytes, cnt_rx_bytes, cnt_tx_bytes};
+    assign cnt_bytes = {cnt_roce_rx_bytes, cnt_req_bytes + cnt_resp_bytes, cnt_eth_rx_bytes, cnt_eth_tx_bytes, cnt_rx_bytes, cnt_tx_bytes};
 
     // ---- Idle ----
     assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0 &&
         cq_idle && !cq_timer && fetch_idle && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid && eth_idle && !eth_tx_tvalid &&
-        !tx_tvalid;
-    assign timer_valid = 1'b0;
-    assign timer_ns = 64'd0;
+        !cl_tvalid && !req_tx_tvalid && !resp_tx_tvalid && sums_idle0 && sums_idle1 && sums_idle2 && !tx_tvalid;
 
 endmodule
 
