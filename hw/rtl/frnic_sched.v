@@ -129,16 +129,27 @@ module frnic_sched #(
     wire [63:0] above = ~64'd0 << last_reg[5:0] << 1;
     wire [WORDS-1:0] words_above = (~{WORDS{1'b0}} << last_reg[LOG_QPS-1:6]) << 1;
 
-    // The lowest bit, as a number
+    // The lowest bit, as a number: by halves. The highest one needs no look
+    /* verilator lint_off UNUSED */
     function [5:0] lowest(input [63:0] v);
-        integer k;
+        reg [31:0] a;
+        reg [15:0] b;
+        reg [7:0] c;
+        reg [3:0] d;
         begin
-            lowest = 6'd0;
-            for (k = 63; k >= 0; k = k - 1) begin
-                if (v[k]) lowest = k[5:0];
-            end
+            lowest[5] = v[31:0] == 32'd0;
+            a = lowest[5] ? v[63:32] : v[31:0];
+            lowest[4] = a[15:0] == 16'd0;
+            b = lowest[4] ? a[31:16] : a[15:0];
+            lowest[3] = b[7:0] == 8'd0;
+            c = lowest[3] ? b[15:8] : b[7:0];
+            lowest[2] = c[3:0] == 4'd0;
+            d = lowest[2] ? c[7:4] : c[3:0];
+            lowest[1] = d[1:0] == 2'd0;
+            lowest[0] = lowest[1] ? !d[2] : !d[0];
         end
     endfunction
+    /* verilator lint_on UNUSED */
 
     /* verilator lint_off UNUSED */
     wire [63:0] words64 = {{(64-WORDS){1'b0}}, (words_reg & words_above) != {WORDS{1'b0}} ? words_reg & words_above : words_reg};
