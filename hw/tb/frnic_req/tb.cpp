@@ -2,7 +2,7 @@
 /*
  * The requester (frnic_req with frnic_sched, frnic_wqe_fetch, frnic_xlate, frnic_dma_rd) against a peer that checks every packet with the model's roce_parse():
  * headers, PSNs, payload of each message as host memory has it, completions once and in order. The peer loses packets and answers, coalesces, says RNR and
- * NAK. R1.6, R5.2, protocol rules 2 to 8, 10, 17. Errors: keys, unreadable payload, refusals, no answer; flushes, datagrams, unreliable connections.
+ * NAK, answers READs and atomics. R1.6, R5.2, protocol rules 2 to 8, 10, 17. Errors: keys, unreadable payload, refusals, no answer; flushes, datagrams, unreliable connections.
  */
 #include "Vtop.h"
 #include "../qemu-model/include/frnic_hw.h"
@@ -22,6 +22,8 @@ struct Msg {
 	uint64_t raddr;
 	Frame data;
 	uint8_t status; /* expected */
+	std::vector<uint64_t> to; /* where each byte of a READ goes */
+	uint64_t swap = 0, compare = 0;
 };
 
 struct Qp {
@@ -50,6 +52,9 @@ struct Answer {
 	uint8_t syndrome;
 	uint32_t psn;
 	unsigned long due;
+	uint8_t opcode = ROCE_ACK;
+	Frame data = {}; /* of a READ */
+	uint64_t orig = 0; /* of an atomic */
 };
 
 static Vtop *dut;
@@ -61,6 +66,8 @@ static unsigned long now, pkts, acks, losses, rnrs, retrans, timeouts, messages;
 static unsigned int loss = 0, rnr = 0, cqe_rate = 100;
 static uint8_t gid4[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3 }, gid6[16], smac[6] = { 2, 3, 4, 5, 6, 7 };
 static bool key_gone;
+static unsigned long reads, atomics;
+static uint64_t dest;
 
 static void put(uint8_t *b, unsigned int bit, unsigned int n, uint64_t v)
 {
@@ -92,7 +99,37 @@ static uint64_t bus_of(uint32_t key, uint64_t va)
 	return 0x40000000ull + ((page * 7) % PAGES << 12) + (off & 4095);
 }
 
+/* What the peer's memory holds, and what an atomic finds there. */
+static uint8_t remote(uint64_t va)
+{
+	return (uint8_t)((va * 0xd1342543de82ef95ull) >> 53);
+}
+
+static uint64_t original(uint32_t psn)
+{
+	return (psn + 77) * 0xd1342543de82ef95ull;
+}
+
 /* ---- Peer ---- */
+static void respond(unsigned int i, const roce_pkt &k)
+{
+	Qp &q = qp[i];
+	uint32_t n = roce_npsn(k.dma_len, q.mtu);
+
+	for (uint32_t p = 0; p < n; p++) {
+		Answer a{ i, ROCE_AETH_ACK, (k.psn + p) & 0xffffff, now + rnd_below(300) };
+		uint32_t off = p * q.mtu, len = k.dma_len - off > q.mtu ? q.mtu : k.dma_len - off;
+
+		a.opcode = n == 1 ? ROCE_READ_RESP_ONLY : p == 0 ? ROCE_READ_RESP_FIRST : p + 1 == n ? ROCE_READ_RESP_LAST : ROCE_READ_RESP_MIDDLE;
+		for (uint32_t b = 0; b < len; b++)
+			a.data.push_back(remote(k.va + off + b));
+		if (chance(loss) && !q.lossless)
+			losses++;
+		else
+			answers.push_back(a);
+	}
+}
+
 static void answer(unsigned int i, uint8_t syndrome, uint32_t psn)
 {
 	if (chance(loss) && !qp[i].lossless) {
@@ -136,7 +173,13 @@ static void receive(const Frame &f)
 		CHECK(rc || q.hole, "a gap on a QP without retransmission: %x, expected %x", k.psn, q.epsn);
 		if (!rc)
 			return;
-		if (old && k.ackreq)
+		if (old && k.opcode == ROCE_READ_REQUEST) {
+			respond(i, k);
+		} else if (old && (k.flags & ROCE_F_ATOMIC_ETH)) {
+			Answer a{ i, ROCE_AETH_ACK, k.psn, now, ROCE_ATOMIC_ACK, {}, original(k.psn) };
+
+			answers.push_back(a);
+		} else if (old && k.ackreq)
 			answer(i, ROCE_AETH_ACK, q.epsn - 1);
 		else if (!old && !q.nak_sent) {
 			q.nak_sent = true;
@@ -159,6 +202,45 @@ static void receive(const Frame &f)
 		return;
 	}
 	Msg &m = q.wire.front();
+	if (k.opcode == ROCE_READ_REQUEST) {
+		uint32_t rest = m.len - (uint32_t)q.got.size(), piece = rest > 128 * q.mtu ? 128 * q.mtu : rest;
+
+		CHECK(m.op == FRNIC_WQE_OP_READ && k.va == m.raddr + q.got.size() && k.rkey == 0xabcd00 && k.dma_len == piece, "READ of %u bytes, expected %u of op %u",
+		      k.dma_len, piece, m.op);
+		q.epsn = (q.epsn + roce_npsn(k.dma_len, q.mtu)) & 0xffffff;
+		q.nak_sent = false;
+		q.got.resize(q.got.size() + piece);
+		if (q.got.size() == m.len) {
+			q.got.clear();
+			q.wire.pop_front();
+			reads++;
+		}
+		respond(i, k);
+		return;
+	}
+	if (k.flags & ROCE_F_ATOMIC_ETH) {
+		bool cas = k.opcode == ROCE_CMP_SWAP;
+
+		CHECK(m.op == (cas ? FRNIC_WQE_OP_CMP_SWAP : FRNIC_WQE_OP_FETCH_ADD) && k.va == m.raddr && k.swap_add == m.swap && (!cas || k.compare == m.compare),
+		      "atomic");
+		for (unsigned int b = 0; b < 8; b++)
+			m.data.push_back((uint8_t)(original(k.psn) >> 8 * b));
+		/* Its place in the list of those that wait. */
+		for (auto &w : q.wait)
+			if (w.index == m.index)
+				w.data = m.data;
+		Answer a{ i, ROCE_AETH_ACK, k.psn, now + rnd_below(300), ROCE_ATOMIC_ACK, {}, original(k.psn) };
+
+		q.epsn = (q.epsn + 1) & 0xffffff;
+		q.nak_sent = false;
+		q.wire.pop_front();
+		atomics++;
+		if (chance(loss))
+			losses++;
+		else
+			answers.push_back(a);
+		return;
+	}
 	bool write = m.op == FRNIC_WQE_OP_WRITE || m.op == FRNIC_WQE_OP_WRITE_IMM, imm = m.op == FRNIC_WQE_OP_WRITE_IMM || m.op == FRNIC_WQE_OP_SEND_IMM;
 	bool first = q.got.empty() && (k.flags & ROCE_F_START), last = q.got.size() + k.len == m.len;
 
@@ -187,6 +269,15 @@ static void receive(const Frame &f)
 }
 
 /* ---- Completions ---- */
+static void placed(unsigned int i, const Msg &m)
+{
+	bool ok = m.to.size() == m.data.size();
+
+	for (size_t b = 0; ok && b < m.to.size(); b++)
+		ok = host.peek(m.to[b]) == m.data[b];
+	CHECK(ok, "QP %u: data of op %u, WQE %x, %u bytes", i, m.op, m.index, m.len);
+}
+
 static void completion()
 {
 	const uint8_t *c = reinterpret_cast<const uint8_t *>(&dut->cqe_data);
@@ -204,6 +295,8 @@ static void completion()
 	/* Those that are not signalled complete with the next that is. */
 	while (!q.wait.empty() && q.wait.front().index != index && !q.failed && !(q.wait.front().flags & FRNIC_WQE_FLAG_SIGNALED) && !q.all) {
 		CHECK(q.wait.front().status == 0, "QP %u: an error was not told", i);
+		if (!q.wait.front().to.empty())
+			placed(i, q.wait.front());
 		q.wait.pop_front();
 	}
 	if (q.wait.empty()) {
@@ -221,11 +314,14 @@ static void completion()
 	      (uint32_t)get(q.lw, L_CI, 24));
 	if (status && !q.failed) {
 		q.failed++;
-		/* The WQEs behind it are not received. */
-		q.wire.clear();
+		/* It and the WQEs behind it are not received; datagrams before it may still be on their way. */
+		while (!q.wire.empty() && roce_psn_diff(q.wire.back().index, index) >= 0)
+			q.wire.pop_back();
 	} else if (status) {
 		q.flushed++;
 	} else {
+		if (!m.to.empty())
+			placed(i, m);
 		q.done++;
 	}
 	q.wait.pop_front();
@@ -245,6 +341,13 @@ static void step()
 	static unsigned int lw_left, lw_who;
 	static std::deque<std::pair<unsigned int, unsigned long>> mr_q;
 	static bool rx_on;
+	static Frame rx_frame;
+	static size_t rx_at;
+	static bool w_have;
+	static uint64_t w_addr;
+	static unsigned int w_len, w_off, w_at;
+	static Frame w_bytes;
+	static std::deque<unsigned long> w_st;
 
 	dut->time_ns = 1000000 + now * 4;
 	/* Contexts */
@@ -339,8 +442,18 @@ static void step()
 		Answer &a = answers.front();
 		uint8_t meta[80] = { 0 };
 
-		put(meta, 20, 16, roce_op_flags[ROCE_ACK]);
-		put(meta, 36, 8, ROCE_ACK);
+		size_t hdr = 42 + 12 + (a.opcode == ROCE_ACK ? 4 : a.opcode == ROCE_ATOMIC_ACK ? 12 : 4) + (chance(50) ? 20 : 0);
+
+		put(meta, 0, 13, a.data.size());
+		put(meta, 13, 7, hdr);
+		put(meta, 20, 16, roce_op_flags[a.opcode]);
+		put(meta, 36, 8, a.opcode);
+		for (unsigned int b = 0; b < 8; b++)
+			put(meta, 408 + 32 + 8 * b, 8, a.orig >> 8 * (7 - b));
+		rx_frame = rnd_frame(hdr);
+		rx_frame.insert(rx_frame.end(), a.data.begin(), a.data.end());
+		rx_frame.resize(rx_frame.size() + (-a.data.size() & 3) + 4);
+		rx_at = 0;
 		put(meta, 44, 24, a.psn);
 		put(meta, 68, 24, qp[a.qp].qpn);
 		put(meta, 408, 8, a.syndrome);
@@ -350,7 +463,15 @@ static void step()
 		acks++;
 	}
 	dut->s_axis_tvalid = rx_on;
-	dut->s_axis_tlast = 1;
+	dut->s_axis_tlast = rx_at + 64 >= rx_frame.size();
+	for (size_t b = 0; b < 64; b++)
+		reinterpret_cast<uint8_t *>(&dut->s_axis_tdata)[b] = rx_at + b < rx_frame.size() ? rx_frame[rx_at + b] : (uint8_t)rnd();
+	dut->cmd_ready = !w_have && chance(80);
+	dut->data_ready = w_have && chance(80);
+	dut->st_valid = !w_st.empty() && w_st.front() <= now;
+	dut->st_error = 0;
+	if (dut->st_valid)
+		w_st.pop_front();
 	dut->cqe_ready = chance(cqe_rate);
 	host.drive_read(dut);
 	dut->m_axis_tready = wire.drive();
@@ -367,8 +488,26 @@ static void step()
 	if (dut->mr_rd_valid)
 		mr_q.push_back({ dut->mr_rd_index, now + 4 });
 	if (rx_on && dut->s_axis_tready) {
-		answers.pop_front();
-		rx_on = false;
+		rx_at += 64;
+		if (rx_at >= rx_frame.size()) {
+			answers.pop_front();
+			rx_on = false;
+		}
+	}
+	if (dut->cmd_valid && dut->cmd_ready) {
+		w_have = true;
+		w_addr = dut->cmd_addr;
+		w_len = dut->cmd_len;
+		w_off = dut->cmd_src_off;
+		w_at = 0;
+	} else if (dut->data_valid && dut->data_ready) {
+		for (unsigned int b = 0; b < 64; b++, w_at++)
+			if (w_at >= w_off && w_at < w_off + w_len)
+				host.poke(w_addr + w_at - w_off, reinterpret_cast<uint8_t *>(&dut->data)[b]);
+		if (w_at >= w_off + w_len) {
+			w_have = false;
+			w_st.push_back(now + 10 + rnd_below(30));
+		}
 	}
 	AXIS_GET(dut, m_axis, wire);
 	if (dut->cqe_valid && dut->cqe_ready)
@@ -449,7 +588,7 @@ static void setup(unsigned int i, unsigned int type)
 	put(c, C_ORD, 8, 4);
 	put(c, C_RETRY, 8, 7);
 	put(c, C_RNR, 8, 7);
-	put(c, C_TIMEOUT, 8, 3);
+	put(c, C_TIMEOUT, 8, 5);
 	put(c, C_FLAGS, 8, q.all);
 	changes.push_back({ i, FRNIC_QP_STATE_RST, false, true });
 	changes.push_back({ i, FRNIC_QP_STATE_RTS, true, false });
@@ -462,7 +601,7 @@ enum { BAD_NONE, BAD_KEY, BAD_READ, BAD_OP, BAD_SUM };
 static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 {
 	static const uint8_t rc_ops[] = { FRNIC_WQE_OP_SEND, FRNIC_WQE_OP_SEND_IMM, FRNIC_WQE_OP_SEND_INV, FRNIC_WQE_OP_WRITE, FRNIC_WQE_OP_WRITE_IMM, FRNIC_WQE_OP_WRITE,
-					 FRNIC_WQE_OP_NOP };
+					 FRNIC_WQE_OP_NOP, FRNIC_WQE_OP_READ, FRNIC_WQE_OP_READ, FRNIC_WQE_OP_CMP_SWAP, FRNIC_WQE_OP_FETCH_ADD };
 	Qp &q = qp[i];
 	bool ud = q.type == FRNIC_QP_TYPE_UD, inl = bad == BAD_NONE && chance(30);
 	Msg m{};
@@ -470,14 +609,62 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 	unsigned int at = ud ? 64 : 32, sges = 0;
 
 	m.op = rc_ops[rnd_below(sizeof(rc_ops))];
+	if ((q.type != FRNIC_QP_TYPE_RC || bad || fix_len >= 0) && m.op >= FRNIC_WQE_OP_READ)
+		m.op = FRNIC_WQE_OP_SEND;
+	if (m.op >= FRNIC_WQE_OP_READ)
+		inl = false;
 	if ((ud && m.op >= FRNIC_WQE_OP_SEND_INV) || (q.type == FRNIC_QP_TYPE_UC && m.op == FRNIC_WQE_OP_SEND_INV) || (bad && m.op == FRNIC_WQE_OP_NOP))
 		m.op = FRNIC_WQE_OP_SEND;
 	m.flags = (uint8_t)((chance(60) || bad ? FRNIC_WQE_FLAG_SIGNALED : 0) | (chance(30) ? FRNIC_WQE_FLAG_SOLICITED : 0));
 	m.imm = (uint32_t)rnd();
 	m.raddr = rnd();
 	m.dqpn = q.dqpn;
+	bool atomic = m.op == FRNIC_WQE_OP_CMP_SWAP || m.op == FRNIC_WQE_OP_FETCH_ADD, read = m.op == FRNIC_WQE_OP_READ;
+
+	if (chance(10))
+		m.flags |= FRNIC_WQE_FLAG_FENCE;
 	if (m.op == FRNIC_WQE_OP_NOP) {
 		at = 32;
+	} else if (atomic) {
+		uint64_t off = 0x140000 + (dest += 8) % 0x10000;
+
+		m.len = 8;
+		m.swap = rnd();
+		m.compare = rnd();
+		put(w, 256, 64, m.swap);
+		put(w, 320, 64, m.compare);
+		put(w, 384, 64, VA1 + off);
+		put(w, 448, 32, 8);
+		put(w, 480, 32, KEY1);
+		for (unsigned int b = 0; b < 8; b++)
+			m.to.push_back(bus_of(KEY1, VA1 + off + b));
+		at = 64;
+	} else if (read) {
+		sges = rnd_below(5);
+		for (unsigned int s = 0; s < sges; s++) {
+			uint32_t len = chance(3) && q.mtu <= 512 ? rnd_below(50000) : rnd_below(3000);
+
+			/* No two READs under way go to the same place. */
+			static uint64_t at0, at1;
+			bool small = len < 3000 && chance(30);
+			uint64_t &cur = small ? at1 : at0, room = small ? 0xa0000 : 0x2000000;
+
+			if (cur + len > room)
+				cur = 0;
+			uint32_t key = small ? KEY1 : KEY0;
+			uint64_t va = (small ? VA1 + 0x150000 : VA0 + 0x400000) + cur;
+
+			cur += len;
+			for (uint32_t b = 0; b < len; b++) {
+				m.to.push_back(bus_of(key, va + b));
+				m.data.push_back(remote(m.raddr + m.len + b));
+			}
+			put(w, 8 * at, 64, va);
+			put(w, 8 * at + 64, 32, len);
+			put(w, 8 * at + 96, 32, key);
+			at += 16;
+			m.len += len;
+		}
 	} else if (inl) {
 		m.flags |= FRNIC_WQE_FLAG_INLINE;
 		m.len = rnd_below(257);
@@ -522,7 +709,7 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 	put(w, 32, 24, m.index);
 	put(w, 56, 4, m.flags);
 	put(w, 60, 3, m.units);
-	put(w, 64, 32, m.len + (bad == BAD_SUM));
+	put(w, 64, 32, atomic ? 0 : m.len + (bad == BAD_SUM));
 	put(w, 96, 32, sges);
 	if (bad == BAD_OP)
 		m.op = 0x33;
@@ -553,9 +740,7 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 			host.poke(a + k, w[64 * u + k]);
 	}
 	q.pi = (q.pi + m.units) & 0xffffff;
-	if (m.op == FRNIC_WQE_OP_NOP)
-		m.len = 0;
-	else if (!bad && !q.failed)
+	if (m.op != FRNIC_WQE_OP_NOP && !bad && !q.failed)
 		q.wire.push_back(m);
 	q.wait.push_back(m);
 	put(q.lw, L_PI, 24, q.pi);
@@ -654,7 +839,7 @@ int main(int argc, char **argv)
 	CHECK(messages + (qp[0].done != 0) >= 1, "nothing arrived");
 	/* Without loss: nothing is sent twice, but what a late answer's time-out asks for. */
 	traffic(1500);
-	CHECK(losses == 0 && messages > 1000, "%lu messages", messages);
+	CHECK(losses == 0 && messages > 600, "%lu messages", messages);
 	CHECK(retrans <= pkts / 10, "%lu of %lu packets sent again without a loss", retrans, pkts);
 	printf("clean: %lu messages, %lu packets, %lu again, %lu time-outs\n", messages, pkts, retrans, timeouts);
 	/* Loss of packets and answers, RNR, slow wire and completions. */
@@ -705,7 +890,7 @@ int main(int argc, char **argv)
 		}
 		for (unsigned int k = rnd_below(6); k; k--)
 			post(i);
-		for (unsigned int n = 0; n < 400000 && !qp[i].failed; n++)
+		for (unsigned int n = 0; n < 1000000 && !qp[i].failed; n++)
 			step();
 		CHECK(qp[i].failed, "round %u: QP %u did not fail (%u)", round, i, bad);
 		CHECK(qp[i].state == (rc ? FRNIC_QP_STATE_ERR : FRNIC_QP_STATE_SQE), "state %u", qp[i].state);
@@ -722,6 +907,7 @@ int main(int argc, char **argv)
 	for (unsigned int n = 0; n < 60000 && !dut->idle; n++)
 		step();
 	CHECK(dut->idle, "never idle");
+	CHECK(reads > 100 && atomics > 50, "%lu READs, %lu atomics", reads, atomics);
 	CHECK(timeouts > 5 && retrans > 50 && rnrs > 5, "%lu time-outs, %lu again, %lu RNR", timeouts, retrans, rnrs);
 	return tb_done();
 }

@@ -57,6 +57,16 @@ module tb_top #(
     input  wire                 m_axi_rlast,
     input  wire                 m_axi_rvalid,
     output wire                 m_axi_rready,
+    output wire                 cmd_valid,
+    input  wire                 cmd_ready,
+    output wire [63:0]          cmd_addr,
+    output wire [12:0]          cmd_len,
+    output wire [5:0]           cmd_src_off,
+    output wire                 data_valid,
+    input  wire                 data_ready,
+    output wire [511:0]         data,
+    input  wire                 st_valid,
+    input  wire                 st_error,
     input  wire [511:0]         s_axis_tdata,
     input  wire                 s_axis_tvalid,
     output wire                 s_axis_tready,
@@ -100,9 +110,9 @@ module tb_top #(
     wire [7:0] xl_access, xl_v_code;
     wire [63:0] xl_va, xl_p_addr;
     wire [12:0] xl_p_len;
-    wire [2:0] req_valid, req_ready, resp_valid, resp_ready, req_tag;
-    wire [191:0] req_addr;
-    wire [38:0] req_len;
+    wire [3:0] req_valid, req_ready, resp_valid, resp_ready, req_tag;
+    wire [255:0] req_addr;
+    wire [51:0] req_len;
     wire [511:0] resp_data;
     wire resp_last, resp_error, resp_tag, e_stale, x_sweep_done, s_sweep_done;
 
@@ -136,7 +146,7 @@ module tb_top #(
         .resp_ready(resp_ready[1]), .resp_data(resp_data), .resp_last(resp_last), .resp_error(resp_error), .idle(xl_idle), .ev_hit(), .ev_miss()
     );
 
-    frnic_dma_rd #(.CLIENTS(3), .HIGH(2), .TAG_W(1)) dma (
+    frnic_dma_rd #(.CLIENTS(4), .HIGH(2), .TAG_W(1)) dma (
         .clk(clk), .rst(rst), .req_valid(req_valid), .req_ready(req_ready), .req_addr(req_addr), .req_len(req_len), .req_tag(req_tag),
         .resp_valid(resp_valid), .resp_ready(resp_ready), .resp_data(resp_data), .resp_last(resp_last), .resp_error(resp_error),
         .resp_tag(resp_tag), .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr), .m_axi_arlen(m_axi_arlen), .m_axi_arsize(), .m_axi_arburst(),
@@ -159,7 +169,11 @@ module tb_top #(
         .xl_v_valid(xl_v_valid), .xl_v_code(xl_v_code), .xl_p_valid(xl_p_valid), .xl_p_ready(xl_p_ready), .xl_p_addr(xl_p_addr),
         .xl_p_len(xl_p_len), .xl_p_last(xl_p_last), .xl_p_error(xl_p_error), .req_valid(req_valid[2]), .req_ready(req_ready[2]),
         .req_addr(req_addr[191:128]), .req_len(req_len[38:26]), .resp_valid(resp_valid[2]), .resp_ready(resp_ready[2]), .resp_data(resp_data),
-        .resp_last(resp_last), .resp_error(resp_error), .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid),
+        .resp_last(resp_last), .resp_error(resp_error), .wqe_req_valid(req_valid[3]), .wqe_req_ready(req_ready[3]),
+        .wqe_req_addr(req_addr[255:192]), .wqe_req_len(req_len[51:39]), .wqe_req_tag(req_tag[3]), .wqe_resp_valid(resp_valid[3]),
+        .wqe_resp_ready(resp_ready[3]), .resp_tag(resp_tag), .wr_cmd_valid(cmd_valid), .wr_cmd_ready(cmd_ready), .wr_cmd_addr(cmd_addr),
+        .wr_cmd_len(cmd_len), .wr_cmd_src_off(cmd_src_off), .wr_data_valid(data_valid), .wr_data_ready(data_ready), .wr_data(data),
+        .wr_st_valid(st_valid), .wr_st_error(st_error), .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid),
         .s_axis_tready(s_axis_tready), .s_axis_tlast(s_axis_tlast), .s_meta(s_meta), .s_conn(s_conn), .m_axis_tdata(m_axis_tdata),
         .m_axis_tkeep(m_axis_tkeep), .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_tlast(m_axis_tlast),
         .cqe_valid(cqe_valid), .cqe_ready(cqe_ready), .cqe_cqn(cqe_cqn), .cqe_data(cqe_data), .idle(r_idle), .timer_valid(timer_valid),
