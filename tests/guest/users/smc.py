@@ -100,6 +100,7 @@ def receive(s, size):
 
 def serve(port, size):
     s = smc_socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     s.bind(('', port))
     s.listen(1)
     c, _ = s.accept()
