@@ -107,9 +107,9 @@ module frnic_cq #(
     localparam EQS = 1 << LOG_EQS;
     localparam SRC_W = SOURCES > 1 ? $clog2(SOURCES) : 1;
 
-    // Places in a context: image bytes from 0x20, live0.. from bit 320, own words from bit 512.
+    // Places in a context: image bytes from 0x20, live0.. from bit 320, own words from bit 512. TOLD is no part of live1: nothing came since the last event.
     localparam CQN = 0, EQN = 32, NOTIFY = 56, LOG_SIZE = 64, LEVELS = 72, SHIFT = 80, FLAGS = 88, UAR = 96, MOD_COUNT = 112, BASE = 128,
-               DBREC = 192, MOD_NS = 256, PI = 320, STATE = 344, CI = 352, ARMED = 376, ARMED_SOL = 377, ARM_INDEX = 384, CQES = 448,
+               DBREC = 192, MOD_NS = 256, PI = 320, STATE = 344, CI = 352, ARMED = 376, ARMED_SOL = 377, TOLD = 378, ARM_INDEX = 384, CQES = 448,
                EVENTS = 480, SOL_INDEX = 512, SOL_ANY = 536, LOST = 537, TIMER = 538, PAGE_OK = 539, UNREPORTED = 540, PAGE_NO = 556,
                PAGE_ADDR = 565, DEADLINE = 617;
 
@@ -327,7 +327,7 @@ module frnic_cq #(
     assign db_bad = db_lost || (db_exec && (!mine || (ctx_reg[UAR +: 16] == db_uar && db_far)));
     assign db_denied = db_exec && mine && ctx_reg[UAR +: 16] != db_uar;
     assign slot_ready = slot_done;
-    assign slot_rdata = ctx_reg;
+    assign slot_rdata = {ctx_reg[639:TOLD+1], 1'b0, ctx_reg[TOLD-1:0]};
     assign sweep_done = sweep && swept_reg && state_reg == ST_IDLE;
     assign timer_wait = timers_reg != {(LOG_CQS+1){1'b0}};
     assign idle = state_reg == ST_IDLE && !src_any && !db_valid && !slot_valid && !pend_valid && !err_valid && !cqerr_valid && !scan_on_reg &&
@@ -339,6 +339,7 @@ module frnic_cq #(
             ctx_reg[TIMER] <= 1'b0;
             ctx_reg[UNREPORTED +: 16] <= 16'd0;
             ctx_reg[ARMED] <= 1'b0;
+            ctx_reg[TOLD] <= 1'b1;
             ctx_reg[LOST] <= lost;
             if (!lost) begin
                 ctx_reg[EVENTS +: 32] <= ctx_reg[EVENTS +: 32] + 32'd1;
@@ -463,7 +464,8 @@ module frnic_cq #(
                             ctx_reg[ARMED] <= 1'b1;
                             ctx_reg[ARMED_SOL] <= db_sol;
                             ctx_reg[ARM_INDEX +: 24] <= db_index;
-                            state_reg <= db_due ? ST_EVENT : ST_WRITE;
+                            // An entry is told once: an index that stays behind must not bring an event with each doorbell.
+                            state_reg <= db_due && !ctx_reg[TOLD] ? ST_EVENT : ST_WRITE;
                         end
                     end
                     OP_SCAN: begin
@@ -477,6 +479,7 @@ module frnic_cq #(
                                 ctx_reg <= {320'd0, slot_wdata};
                                 ctx_reg[FLAGS +: 8] <= 8'd0;
                                 ctx_reg[STATE +: 4] <= 4'd1;
+                                ctx_reg[TOLD] <= 1'b1;
                                 slot_status <= `FRNIC_STATUS_SUCCESS;
                                 state_reg <= ST_WRITE;
                             end
@@ -553,6 +556,7 @@ module frnic_cq #(
             end
             ST_NOTE: begin
                 state_reg <= ST_WRITE;
+                ctx_reg[TOLD] <= 1'b0;
                 ctx_reg[PI +: 24] <= pi_next;
                 ctx_reg[CQES +: 32] <= ctx_reg[CQES +: 32] + 32'd1;
                 if (sol) begin

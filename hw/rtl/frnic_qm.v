@@ -370,6 +370,8 @@ module frnic_qm #(
     wire [31:0] r_dip4 = r[`FRNIC_CMD_QP_DIP4_LSB +: 32];
     wire av = mask[`FRNIC_ATTR_AV_BIT];
     wire rtr_to_rts = qp_state == `FRNIC_QP_STATE_RTR && to == `FRNIC_QP_STATE_RTS;
+    wire sqe_to_rts = qp_state == `FRNIC_QP_STATE_SQE && to == `FRNIC_QP_STATE_RTS;
+    wire [23:0] sq_fetch = live_reg[`FRNIC_CMD_QP_LIVE8_SQ_FETCH_LSB - 1024 +: 24];
     wire [23:0] sq_pi = live_reg[`FRNIC_CMD_QP_LIVE0_SQ_PI_LSB - 1024 +: 24];
     wire [23:0] sq_ci = live_reg[`FRNIC_CMD_QP_LIVE1_SQ_CI_LSB - 1024 +: 24];
     wire mr_is_mr = r_type == `FRNIC_MR_TYPE_MR;
@@ -472,9 +474,13 @@ module frnic_qm #(
                     6'd30: {k_fail, k_status, k_at} = {rtr_to_rts && sq_pi != sq_ci, `FRNIC_STATUS_SQ_NOT_EMPTY, at(`FRNIC_CMD_QP_RQ_LSB)};
                     6'd31: {k_fail, k_status, k_at} = {rtr_to_rts && rec_err_reg, `FRNIC_STATUS_DMA_ERROR, at(`FRNIC_CMD_QP_DBREC_LSB)};
                     6'd32: {k_fail, k_status, k_at} = {rtr_to_rts && rec_pi_reg != sq_ci, `FRNIC_STATUS_SQ_NOT_EMPTY, at(`FRNIC_CMD_QP_RQ_LSB)};
+                    // What was posted up to the error completes as flushed first.
+                    6'd33: {k_fail, k_status, k_at} = {sqe_to_rts && sq_pi != sq_ci, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_QP_RQ_LSB)};
+                    // READs and atomics that were started still have to be sent.
+                    6'd34: {k_fail, k_status, k_at} = {mask[`FRNIC_ATTR_ORD_BIT] && r[`FRNIC_CMD_QP_ORD_LSB +: 8] == 8'd0 && sq_fetch != sq_ci, `FRNIC_STATUS_BUSY, at(`FRNIC_CMD_QP_ORD_LSB)};
                     default: k_fail = 1'b0;
                 endcase
-                k_last = chk_reg >= 6'd32;
+                k_last = chk_reg >= 6'd34;
                 // R2.5: software may have written WQEs as if the queue were live.
                 k_rec = rtr_to_rts && chk_reg == 6'd30;
             end

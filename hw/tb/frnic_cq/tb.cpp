@@ -10,7 +10,7 @@
 static const unsigned int N = 16, SRC = 2;
 
 struct Cq {
-	bool live = false, ok = false, armed = false, armed_sol = false, sol_any = false, lost = false, timer = false, werr = false;
+	bool live = false, ok = false, armed = false, armed_sol = false, sol_any = false, lost = false, timer = false, werr = false, told = true;
 	uint32_t cqn = 0, eqn = 0, pi = 0, ci = 0, arm_index = 0, sol_index = 0, unreported = 0, mod_count = 0, mod_ns = 0, cqes = 0, events = 0;
 	unsigned int notify = 0, log = 0, levels = 0, shift = 12, uar = 0;
 	uint64_t base = 0, dbrec = 0, deadline = 0;
@@ -117,6 +117,7 @@ static void ref_push(uint32_t cqn, const uint8_t *cqe, bool sol)
 	else
 		c.werr = true;
 	c.pi = (c.pi + 1) & 0xffffff;
+	c.told = false;
 	c.cqes++;
 	if (cqe[19] != FRNIC_CQE_STATUS_SUCCESS)
 		sol = true;
@@ -168,6 +169,7 @@ static void event_taken(bool is_lost)
 	}
 	if (e.type == FRNIC_EQE_TYPE_COMP) {
 		c.timer = c.armed = false;
+		c.told = true;
 		c.unreported = 0;
 		c.lost = is_lost;
 		c.events += !is_lost;
@@ -365,7 +367,7 @@ static void arm_ref(Cq &c, uint32_t index, bool sol)
 		c.armed_sol = sol;
 		c.arm_index = index;
 		due = sol ? c.sol_any && diff(c.sol_index, index) > 0 : diff(c.pi, index) > 0;
-		if (due)
+		if (due && !c.told)
 			raise(c);
 	}
 	arm(c, index, sol);
