@@ -140,15 +140,15 @@ module frnic_resp_back #(
     always @(posedge clk) begin
         if (rec_valid && rec_ready) begin
             index_reg[in_reg*LOG_QPS +: LOG_QPS] <= rec[R_QPN +: LOG_QPS];
-            mute_reg[in_reg] <= 1'b0;
-            dead_reg[in_reg] <= 1'b0;
+            mute_reg[in_reg] <= chg_valid && chg_index == rec[R_QPN +: LOG_QPS] && (chg_clear || chg_state == `FRNIC_QP_STATE_ERR);
+            dead_reg[in_reg] <= chg_valid && chg_index == rec[R_QPN +: LOG_QPS] && chg_clear;
             in_reg <= in_reg + 1'b1;
         end
         if (r_take) begin
             out_reg <= out_reg + 1'b1;
         end
         for (i = 0; i < RECS; i = i + 1) begin
-            if (chg_valid && chg_index == index_reg[i*LOG_QPS +: LOG_QPS]) begin
+            if (chg_valid && chg_index == index_reg[i*LOG_QPS +: LOG_QPS] && !(rec_valid && rec_ready && {{(32-LOG_RECS){1'b0}}, in_reg} == i)) begin
                 if (chg_clear || chg_state == `FRNIC_QP_STATE_ERR) begin
                     mute_reg[i] <= 1'b1;
                 end

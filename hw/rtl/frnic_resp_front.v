@@ -166,7 +166,8 @@ module frnic_resp_front #(
     reg [2:0] what_reg = W_SEND;
     reg [LOG_QPS-1:0] index_reg = {LOG_QPS{1'b0}};
     reg asked_reg = 1'b0;
-    reg moved_reg = 1'b0; // the QP was changed by others since its words were read
+    reg moved_reg = 1'b0; // the QP ended or began anew since its words were read: no answer
+    reg gone_reg = 1'b0;  // it is not what it was: no completion either
     reg eof_reg = 1'b0;
     reg [6:0] beat_reg = 7'd0;
     reg vanish_reg = 1'b0;
@@ -409,10 +410,10 @@ module frnic_resp_front #(
                   conn_reg[`FRNIC_CMD_QP_SGID_INDEX_LSB +: 8], conn_reg[`FRNIC_CMD_QP_ATTR_MASK_LSB +: 16], conn_reg[`FRNIC_CMD_QP_DGID_LSB +: 128],
                   conn_reg[`FRNIC_CMD_QP_FLOW_FLOW_LABEL_LSB +: 20], conn_reg[`FRNIC_CMD_QP_HOP_LIMIT_LSB +: 8],
                   conn_reg[`FRNIC_CMD_QP_TCLASS_LSB +: 8], conn_reg[`FRNIC_CMD_QP_DMAC_LSB +: 48],
-                  o_last_status_reg, o_last_vendor_reg, o_event_reg, o_end_reg, msn_reg, o_psn_reg, o_syn_reg, o_ans_reg,
+                  o_last_status_reg, o_last_vendor_reg, o_event_reg, o_end_reg && !moved_reg, msn_reg, o_psn_reg, o_syn_reg, moved_reg ? ANS_NONE : o_ans_reg,
                   o_vlan_reg, {{(8-LOG_PKEYS){1'b0}}, what_reg == W_UD ? pk_reg : {LOG_PKEYS{1'b0}}}, o_vendor_reg, o_status_reg, o_src_reg, o_imm_reg,
                   o_bytes_reg, o_flags_reg, o_tag_reg, o_op_reg, qpn,
-                  conn_reg[`FRNIC_CMD_QP_RCQ_RECV_CQN_LSB +: 24], o_flags_reg[`FRNIC_CQE_FLAG_SOLICITED_BIT], o_cqe_reg, nwr_reg, rc, qpn};
+                  conn_reg[`FRNIC_CMD_QP_RCQ_RECV_CQN_LSB +: 24], o_flags_reg[`FRNIC_CQE_FLAG_SOLICITED_BIT], o_cqe_reg && !gone_reg, nwr_reg, rc, qpn};
 
     assign lw_valid = state_reg == ST_LOAD || state_reg == ST_LW;
     assign lw_qpn = state_reg == ST_LOAD && what_reg != W_FLUSH ? meta_reg[META_DQPN +: 24] : qpn;
@@ -523,6 +524,7 @@ module frnic_resp_front #(
                         p_told_reg <= 1'b0;
                     end
                     moved_reg <= 1'b0;
+                    gone_reg <= 1'b0;
                     state_reg <= what_reg == W_FLUSH ? ST_FLUSH : ST_JUDGE;
                 end
             end
@@ -1033,8 +1035,9 @@ module frnic_resp_front #(
 
         // Changes of state: the last word, for they may meet the write-back of an older packet.
         if (chg_valid) begin
-            if (chg_index == index_reg) begin
+            if (chg_index == index_reg && (chg_clear || chg_resp || chg_state == `FRNIC_QP_STATE_ERR)) begin
                 moved_reg <= 1'b1;
+                gone_reg <= gone_reg || chg_clear || chg_resp;
             end
             if (chg_clear) begin
                 zero_reg[chg_index] <= 1'b1;
