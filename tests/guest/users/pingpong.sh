@@ -31,9 +31,9 @@ use ibv_devinfo "-v" 20 none true "ibv_devinfo -v -d $DEV | grep PORT_ACTIVE"
 async_watch() {
 	local log=/tmp/asyncwatch.log pid
 	stdbuf -oL ibv_asyncwatch -d "$DEV" > $log 2>&1 & pid=$!
-	wait_for 10 grep -q 'Async FD' $log || return 1
-	ip link set "$ND" down; wait_for 10 grep -qi 'port error\|port err' $log || echo "no port error event"
-	ip link set "$ND" up; wait_for 10 grep -qi 'port active' $log || echo "no port active event"
+	wait_for 10 grep -q 'async event FD' $log || return 1
+	ip link set "$ND" down; wait_for 10 grep -q PORT_ERR $log || echo "no port error event"
+	ip link set "$ND" up; wait_for 10 grep -q PORT_ACTIVE $log || echo "no port active event"
 	kill $pid; cat $log
 	wait_for 10 port_up "$DEV"
 	wait_for 20 ping -q -c1 -W1 "$S"
