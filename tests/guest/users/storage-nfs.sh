@@ -17,12 +17,15 @@ server_up() {
 	rpc.nfsd --rdma=20049 4
 	cat /proc/fs/nfsd/portlist; exportfs -v
 	grep -q 'rdma 20049' /proc/fs/nfsd/portlist
+	: > $SHARE/nfs.up
 }
 server_down() { rpc.nfsd 0 && exportfs -ua && [ -z "$(cat /proc/fs/nfsd/threads | grep -vx 0)" ]; }
 client_up() {
 	set -e
 	modprobe rpcrdma; mkdir -p /run/rpcbind /run/sendsigs.omit.d /tmp/n; rpcbind; rpc.statd --no-notify
 	head -c $((24 << 20)) /dev/urandom > /dev/shm/f
+	# The server listens by RDMA before it has registered with rpcbind, which takes its time.
+	. "$FRNIC_LIB"; wait_for 90 test -e $SHARE/nfs.up
 }
 nfs_mount() { # VERSION
 	local dir=/ opt=
