@@ -913,8 +913,9 @@ module frnic_top #(
         {67'd0, cnt_op_rx} << `FRNIC_COUNTER_OP_NAK_RX | {67'd0, cnt_timeout} << `FRNIC_COUNTER_TIMEOUTS |
         {67'd0, cnt_implied} << `FRNIC_COUNTER_IMPLIED_NAK | {67'd0, cnt_retry_exc} << `FRNIC_COUNTER_RETRY_EXC |
         {67'd0, cnt_rnr_exc} << `FRNIC_COUNTER_RNR_RETRY_EXC | {67'd0, cnt_stale} << `FRNIC_COUNTER_STALE_RESP;
-    // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX
-    assign cnt_bytes = {cnt_roce_rx_bytes, cnt_req_bytes + cnt_resp_bytes, cnt_eth_rx_bytes, cnt_eth_tx_bytes, cnt_rx_bytes, cnt_tx_bytes};
+    // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX; each with its pulse
+    assign cnt_bytes = {cnt_roce_rx ? cnt_roce_rx_bytes : 14'd0, cnt_req_bytes + cnt_resp_bytes, cnt_eth_rx ? cnt_eth_rx_bytes : 14'd0,
+        cnt_eth_tx ? cnt_eth_tx_bytes : 14'd0, cnt_rx ? cnt_rx_bytes : 14'd0, cnt_tx ? cnt_tx_bytes : 14'd0};
 
     // ---- Idle ----
     assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0 &&
