@@ -162,6 +162,124 @@ static void ethernet(unsigned int mtu)
 	sim_free(sim);
 }
 
+/* ---- RC WRITE from node 0 to node 1 ---- */
+
+static struct test_qp *qps[16], *peers[16];
+static struct test_cq *scq;
+static struct test_mr *src, *dst;
+static uint64_t arrived; /* when the awaited bytes were in node 1's memory */
+
+static void on_memory(struct node *to, uint64_t addr, const void *buf, size_t len)
+{
+	(void)buf;
+	if (addr <= dst->addr && dst->addr < addr + len)
+		arrived = to->sim->now;
+}
+
+static void rc_start(unsigned int count, unsigned int mtu)
+{
+	static const char *const options[] = {"rd-ns=758", "wr-ns=758", "step-ns=4", NULL};
+	struct qp_attr attr = qp_attr_default();
+
+	sim = sim_new(2, options);
+	sim->latency = 0;
+	attr.mtu = mtu;
+	for (int i = 0; i < 2; i++) {
+		node_setup(sim->node[i]);
+		reg_wr(sim->node[i], FRNIC_REG_ETH_MAXFRAME, 9022);
+	}
+	scq = cq_create(sim->node[0], 12, 0);
+	src = mr_create(sim->node[0], 2 << 20, FRNIC_ACCESS_LOCAL_WRITE);
+	dst = mr_create(sim->node[1], 2 << 20, FRNIC_ACCESS_LOCAL_WRITE | FRNIC_ACCESS_REMOTE_WRITE);
+	for (unsigned int i = 0; i < count; i++) {
+		qps[i] = qp_create(sim->node[0], FRNIC_QP_TYPE_RC, scq, scq, NULL, NULL);
+		peers[i] = qp_create(sim->node[1], FRNIC_QP_TYPE_RC, cq_create(sim->node[1], 4, 0), cq_create(sim->node[1], 4, 0), NULL, NULL);
+	}
+	for (unsigned int i = 0; i < count; i++) {
+		qp_connect(qps[i], peers[i], &attr);
+		qp_connect(peers[i], qps[i], &attr);
+	}
+	sim_run_idle(sim, 10000000);
+	memset(&wire, 0, sizeof(wire));
+	sim->node[0]->on_tx = on_wire;
+}
+
+static uint32_t put_write(struct test_qp *qp, uint32_t len, bool is_inline, bool signaled)
+{
+	_Alignas(16) uint8_t wqe[2 * FRNIC_WQE_UNIT] = {0};
+	struct frnic_wqe_ctrl *c = (void *)wqe;
+	struct frnic_wqe_rdma *w = (void *)wqe;
+
+	c->w0 = (uint32_t)FRNIC_WQE_OP_WRITE << 24;
+	c->w1 = (uint32_t)((signaled ? FRNIC_WQE_FLAG_SIGNALED : 0) | (is_inline ? FRNIC_WQE_FLAG_INLINE : 0)) << 24;
+	c->length = len;
+	c->w3 = !is_inline;
+	w->raddr = dst->addr;
+	w->rkey = dst->key;
+	if (!is_inline)
+		*(struct frnic_sge *)(wqe + FRNIC_SGE_OFF) = sge_of(src, 0, len);
+	return sq_put(qp, wqe, 1);
+}
+
+/* One at a time, at random moments of the clocks; from the store that rings to the bytes in the other's memory. PCIe's share is not in it, but for the fetch. */
+static void latency(bool push)
+{
+	uint64_t sum = 0, min = FRNIC_NEVER, max = 0;
+	const unsigned int rounds = 100;
+	struct frnic_cqe c;
+
+	rc_start(1, FRNIC_MTU_1024);
+	sim->node[1]->on_write = on_memory;
+	for (unsigned int i = 0; i < rounds; i++) {
+		uint64_t start, t;
+		uint32_t index;
+
+		sim_run(sim, 20000 + test_below(64));
+		arrived = 0;
+		index = put_write(qps[0], 2, push, true);
+		start = sim->now;
+		if (push)
+			sq_push(qps[0], index, 1, 64);
+		else
+			sq_ring(qps[0]);
+		if (!CHECK(cq_wait(scq, &c, 1000000)) || !CHECK_EQ(cqe_status(&c), FRNIC_CQE_STATUS_SUCCESS) || !CHECK(arrived))
+			exit(1);
+		t = arrived - start;
+		sum += t;
+		min = t < min ? t : min;
+		max = t > max ? t : max;
+	}
+	/* 78 bytes of frame; doorbell and inline data in one store, or 760 ns for each of two reads of host memory. */
+	printf("WRITE of 2 bytes, %-26s %8.0f ns (%llu to %llu, jitter %llu): %.0f cycles in both cards (wanted: %s)\n", push ? "pushed" : "doorbell and fetch",
+	       (double)sum / rounds, (unsigned long long)min, (unsigned long long)max, (unsigned long long)(max - min),
+	       ((double)sum / rounds - 8.2 - (push ? 0 : 2 * 758)) / 4, push ? "at most 120, jitter under 100 ns" : "-");
+	sim_free(sim);
+}
+
+/* count messages on each of n QPs, all rung at once. */
+static void rate(const char *what, unsigned int n_qps, unsigned int count, uint32_t len, unsigned int mtu)
+{
+	unsigned int mtu_bytes = 128u << mtu, packets = (len + mtu_bytes - 1) / mtu_bytes, sent = packets * count * n_qps;
+	/* Frame without payload: Ethernet 14, IPv4 20, UDP 8, BTH 12, iCRC 4; RETH 16 once; on the wire 24 more. Payload is filled up to four bytes. */
+	double link = (double)len / (len + packets * (14 + 20 + 8 + 12 + 4 + 24) + 16);
+	struct frnic_cqe c;
+	double ns;
+
+	rc_start(n_qps, mtu);
+	for (unsigned int q = 0; q < n_qps; q++)
+		for (unsigned int i = 0; i < count; i++)
+			put_write(qps[q], len, false, i + 1 == count);
+	for (unsigned int q = 0; q < n_qps; q++)
+		sq_ring(qps[q]);
+	for (unsigned int q = 0; q < n_qps; q++)
+		if (!CHECK(cq_wait(scq, &c, 100000000)) || !CHECK_EQ(cqe_status(&c), FRNIC_CQE_STATUS_SUCCESS))
+			exit(1);
+	ns = (double)(wire.last - wire.first) * sent / (sent - 1);
+	printf("%-44s %8.2f Gb/s, %.1f %% of the link's limit; %.2f million messages a second; %u packets for %u\n", what, len * 8.0 * count * n_qps / ns,
+	       len * 8.0 * count * n_qps / ns / link, count * n_qps * 1000.0 / ns, wire.frames, sent);
+	sim_free(sim);
+}
+
 static void setup(void)
 {
 	static const char *const options[] = {"rd-ns=758", "wr-ns=758", "step-ns=4", "stats=1", NULL};
@@ -203,5 +321,12 @@ int main(void)
 	sim_free(sim);
 	ethernet(1500);
 	ethernet(9000);
+	latency(true);
+	latency(false);
+	rate("WRITE of 64 KiB, MTU 4096, 1 QP", 1, 16, 65536, FRNIC_MTU_4096);
+	rate("WRITE of 64 KiB, MTU 4096, 16 QPs", 16, 1, 65536, FRNIC_MTU_4096);
+	rate("WRITE of 64 KiB, MTU 1024, 1 QP", 1, 8, 65536, FRNIC_MTU_1024);
+	rate("WRITE of 64 bytes, 1 QP", 1, 128, 64, FRNIC_MTU_1024);
+	rate("WRITE of 64 bytes, 16 QPs", 16, 32, 64, FRNIC_MTU_1024);
 	return 0;
 }
