@@ -19,6 +19,7 @@
 static uint64_t tb_seed_value = 1;
 static uint64_t tb_rng_state;
 static unsigned long tb_passed, tb_failed;
+static bool tb_mutant; /* the unit is broken on purpose: the first failure is enough */
 
 static inline uint64_t rnd()
 {
@@ -47,6 +48,7 @@ static inline void tb_init(int argc, char **argv)
 	const char *s = getenv("SEED");
 
 	Verilated::commandArgs(argc, argv);
+	tb_mutant = getenv("MUTANT") != nullptr;
 	tb_seed_value = s ? strtoull(s, nullptr, 0) : 1;
 	tb_rng_state = tb_seed_value;
 	Verilated::randReset(2);
@@ -62,6 +64,10 @@ static inline void tb_init(int argc, char **argv)
 			printf("%s:%d: %s: ", __FILE__, __LINE__, #cond);	\
 			printf(__VA_ARGS__);				\
 			printf("\n");					\
+		}							\
+		if (tb_mutant) {					\
+			fflush(stdout);					\
+			_Exit(1);					\
 		}							\
 	}								\
 } while (0)
