@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Breaks each unit on purpose and requires its bench to fail. tb/<unit>/mutation holds lines "<rtl file> <sed expression>", one mutation
-# each. A bench that only runs into its time limit (rc 124) has not failed. Usage: mutate.sh <hw> <out> <unit>...
+# each. A bench that only runs into its time limit (rc 124) has not failed. MUTATION=<text>: only the
+# mutations that contain it. Usage: mutate.sh <hw> <out> <unit>...
 
 hw=$1; out=$2; shift 2
 caught=0; missed=0
@@ -10,6 +11,7 @@ for u in "$@"; do
 	[ -f "$hw/tb/$u/mutation" ] || { echo "MISSING $u: no mutation"; missed=$((missed + 1)); continue; }
 	while read -r file expr; do
 		case $file in ''|'#'*) continue;; esac
+		[[ $expr == *"$MUTATION"* ]] || continue
 		dir=$out/mutate/$u; rm -rf "$dir"; mkdir -p "$dir"
 		cp -r "$hw/rtl" "$hw/sim" "$hw/tb" "$hw/Makefile" "$dir/"
 		sed -i -E "$expr" "$dir/rtl/$file"
