@@ -550,6 +550,26 @@ int main(int argc, char **argv)
 		CHECK(!z.ok, "DMA error of the record");
 		snapshot(14);
 
+		/* From list to list of the same size: the page that was kept of the old one must not serve the new one. */
+		create(13, 3, 1, 1);
+		Cq &y = cq[13];
+		for (unsigned int k = 0; k < 3; k++)
+			offer(0, y.cqn);
+		quiet();
+		mem.put<uint32_t>(y.dbrec, 3);
+		Cq l = y;
+		ring_setup(l, y.base + 0x1000000);
+		CHECK(slot(3, l, 2) == FRNIC_STATUS_SUCCESS, "resize, listed: %x", slot_status);
+		y.base = l.base;
+		y.dbrec = l.dbrec;
+		y.arm_index = sub(y.arm_index, 3);
+		y.sol_index = sub(y.sol_index, 3);
+		y.pi = y.ci = 0;
+		snapshot(13);
+		for (unsigned int k = 0; k < 3; k++)
+			offer(0, y.cqn);
+		quiet();
+
 		/* Write error, page list error. */
 		create(12, 3, 1, 0);
 		create(13, 3, 1, 1);
