@@ -10,8 +10,8 @@
 module frnic_net_rx #(
     // log2 of the beats of the RoCE frame FIFO
     parameter LOG_DEPTH = 9,
-    // log2 of the packets in it
-    parameter LOG_PACKETS = 6,
+    // log2 of the packets in it: as many as it has beats, else short ones (acknowledgements) are lost while there is room
+    parameter LOG_PACKETS = 9,
     // Bits of the metadata record (META_W)
     parameter META_BITS = 632
 ) (
@@ -44,13 +44,15 @@ module frnic_net_rx #(
     input  wire                 eth_axis_tready,
     output wire                 eth_axis_tlast,
     output wire [1:0]           eth_axis_tuser,
-    // Good RoCE packets; the record is there with each beat of the frame
+    // Good RoCE packets; their records, which may be taken ahead of the frames
     output wire [511:0]         roce_axis_tdata,
     output wire [63:0]          roce_axis_tkeep,
     output wire                 roce_axis_tvalid,
     input  wire                 roce_axis_tready,
     output wire                 roce_axis_tlast,
     output wire [META_BITS-1:0] roce_meta,
+    output wire                 roce_meta_valid,
+    input  wire                 roce_meta_ready,
     // Counters: pulses, and bytes with them
     output wire                 cnt_rx,
     output wire [13:0]          cnt_rx_bytes,
@@ -251,7 +253,6 @@ module frnic_net_rx #(
     wire f_full;
     /* verilator lint_off UNUSED */
     wire f_bad;
-    wire meta_valid;
     /* verilator lint_on UNUSED */
     reg [META_BITS-1:0] meta_reg = {META_BITS{1'b0}};
 
@@ -294,8 +295,8 @@ module frnic_net_rx #(
         .wr_valid(committed),
         .wr_ready(meta_room),
         .rd_data(roce_meta),
-        .rd_valid(meta_valid),
-        .rd_ready(roce_axis_tvalid && roce_axis_tready && roce_axis_tlast),
+        .rd_valid(roce_meta_valid),
+        .rd_ready(roce_meta_ready),
         .count(meta_count)
     );
 

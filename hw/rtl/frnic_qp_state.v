@@ -33,8 +33,8 @@ module frnic_qp_state #(
     reg busy_reg = 1'b0;
     reg [LOG_QPS-1:0] index_reg = {LOG_QPS{1'b0}};
 
-    assign lw_valid = busy_reg;
-    assign lw_qpn = {{(24-LOG_QPS){1'b0}}, index_reg};
+    assign lw_valid = busy_reg || st_rd_valid;
+    assign lw_qpn = {{(24-LOG_QPS){1'b0}}, busy_reg ? index_reg : st_rd_index};
     assign st_rd_done = lw_done;
     assign st_rd_state = lw_rdata[`FRNIC_CMD_QP_LIVE0_STATE_LSB - 1024 +: 3];
     assign st_rd_failing = lw_err;

@@ -152,6 +152,17 @@ module frnic_resp #(
     `include "frnic_resp_rec.vh"
     `include "frnic_tx_desc.vh"
 
+    // ---- Packets: what is to be judged, and their bytes ----
+    wire ctx_valid, ctx_ready, pkt_tvalid, pkt_tready, pkt_tlast;
+    wire [512+1024+META_BITS-1:0] ctx;
+    wire [511:0] pkt_tdata;
+
+    frnic_rx_stage #(.CTX_W(512 + 1024 + META_BITS)) stage (
+        .clk(clk), .rst(rst), .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready), .s_axis_tlast(s_axis_tlast),
+        .s_ctx({s_axis_tdata, s_conn, s_meta}), .ctx_valid(ctx_valid), .ctx_ready(ctx_ready), .ctx(ctx), .m_axis_tdata(pkt_tdata),
+        .m_axis_tvalid(pkt_tvalid), .m_axis_tready(pkt_tready), .m_axis_tlast(pkt_tlast)
+    );
+
     wire rec_valid, rec_ready, reading;
     wire [R_W-1:0] rec;
     wire front_idle, back_idle;
@@ -221,8 +232,8 @@ module frnic_resp #(
     assign lw_op[1:0] = 2'd0;
 
     frnic_resp_front #(.LOG_QPS(LOG_QPS), .LOG_PKEYS(LOG_PKEYS), .META_BITS(META_BITS), .REC_BITS(R_W)) front (
-        .clk(clk), .rst(rst), .s_axis_tdata(s_axis_tdata), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready),
-        .s_axis_tlast(s_axis_tlast), .s_meta(s_meta), .s_conn(s_conn),
+        .clk(clk), .rst(rst), .s_valid(ctx_valid), .s_ready(ctx_ready), .s_meta(ctx[META_BITS-1:0]), .s_conn(ctx[META_BITS +: 1024]),
+        .s_first(ctx[META_BITS + 1024 +: 512]), .s_axis_tdata(pkt_tdata), .s_axis_tvalid(pkt_tvalid), .s_axis_tready(pkt_tready), .s_axis_tlast(pkt_tlast),
         .qp_rd_valid(qp_rd_valid), .qp_rd_ready(qp_rd_ready), .qp_rd_index(qp_rd_index), .qp_rd_done(qp_rd_done), .qp_rd_live(qp_rd_live),
         .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .lw_valid(lw_valid[0]), .lw_qpn(lw_qpn[23:0]), .lw_mask(lw_mask[7:0]), .lw_event(lw_event[7:0]), .lw_inc(lw_inc[3:0]),

@@ -21,15 +21,18 @@ module frnic_resp_front #(
 ) (
     input  wire                 clk,
     input  wire                 rst,
-    // Packets from frnic_rx_class: kinds 0 (request) and 2 (datagram)
-    input  wire [511:0]         s_axis_tdata,
-    input  wire                 s_axis_tvalid,
-    output wire                 s_axis_tready,
-    input  wire                 s_axis_tlast,
+    // Packets: record, context and first beat of each; their beats
+    input  wire                 s_valid,
+    output wire                 s_ready,
     /* verilator lint_off UNUSED */
     input  wire [META_BITS-1:0] s_meta,
     input  wire [1023:0]        s_conn,
     /* verilator lint_on UNUSED */
+    input  wire [511:0]         s_first,
+    input  wire [511:0]         s_axis_tdata,
+    input  wire                 s_axis_tvalid,
+    output wire                 s_axis_tready,
+    input  wire                 s_axis_tlast,
     // Reader of the connection contexts, for the flush
     output wire                 qp_rd_valid,
     input  wire                 qp_rd_ready,
@@ -142,7 +145,7 @@ module frnic_resp_front #(
     localparam VENDOR_ERR = `FRNIC_CMD_QP_LIVE9_VENDOR_ERR_LSB - 1024;
 
     localparam [4:0] ST_IDLE = 5'd0, ST_CONN = 5'd1, ST_LOAD = 5'd2, ST_JUDGE = 5'd3, ST_PKEY = 5'd4, ST_RQE = 5'd5, ST_RQE2 = 5'd6, ST_RULE = 5'd7,
-                     ST_WALK = 5'd8, ST_SGE = 5'd9, ST_XREQ = 5'd10, ST_XV = 5'd11, ST_MAP = 5'd12, ST_SKIP = 5'd13, ST_CMD = 5'd14, ST_DATA = 5'd15,
+                     ST_WALK = 5'd8, ST_SGE = 5'd9, ST_XREQ = 5'd10, ST_XV = 5'd11, ST_MAP = 5'd12, ST_CMD = 5'd14,
                      ST_PLACED = 5'd16, ST_END = 5'd17, ST_DRAIN = 5'd18, ST_REC = 5'd19, ST_LW = 5'd20, ST_WB = 5'd21, ST_FLUSH = 5'd22;
     localparam [2:0] W_SEND = 3'd0, W_WRITE = 3'd1, W_READ = 3'd2, W_UD = 3'd3, W_FLUSH = 3'd4;
     localparam [1:0] MSG_IDLE = 2'd0, MSG_SEND = 2'd1, MSG_WRITE = 2'd2;
@@ -168,8 +171,7 @@ module frnic_resp_front #(
     reg asked_reg = 1'b0;
     reg moved_reg = 1'b0; // the QP ended or began anew since its words were read: no answer
     reg gone_reg = 1'b0;  // it is not what it was: no completion either
-    reg eof_reg = 1'b0;
-    reg [6:0] beat_reg = 7'd0;
+    reg hot_reg = 1'b0;   // what is known of the QP of the last packet is what its words say
     reg vanish_reg = 1'b0;
 
     wire [15:0] flags = meta_reg[META_FLAGS +: 16];
@@ -284,15 +286,6 @@ module frnic_resp_front #(
     wire part_all = {23'd0, pl_left_reg} <= sge_rest;
     wire [12:0] part = part_all ? pl_left_reg : sge_rest[12:0];
 
-    wire [12:0] w_end = pos_reg + w_len_reg;
-    /* verilator lint_off UNUSED */
-    wire [12:0] w_end1 = w_end - 13'd1;
-    /* verilator lint_on UNUSED */
-    wire w_final = beat_reg == w_end1[12:6];            // the piece ends in this beat
-    wire [6:0] w_beats = beat_reg + 7'd1;
-    wire w_use = w_beats <= w_end[12:6]; // and nothing more of the beat is wanted
-    wire w_done = state_reg == ST_DATA && wr_data_valid && wr_data_ready && (pl_grh_reg || w_final);
-
     // IPv6 header, or IPv4 header in the last 20 bytes (protocol rule 14)
     /* verilator lint_off UNUSED */
     wire [511:0] l3 = meta_reg[META_VLAN] ? {144'd0, first_reg[511:144]} : {112'd0, first_reg[511:112]};
@@ -303,14 +296,53 @@ module frnic_resp_front #(
     assign wr_cmd_addr = w_addr_reg;
     assign wr_cmd_len = w_len_reg;
     assign wr_cmd_src_off = pos_reg[5:0];
-    assign wr_data_valid = state_reg == ST_DATA && (pl_grh_reg || s_axis_tvalid);
-    assign wr_data = pl_grh_reg ? {192'd0, grh} : s_axis_tdata;
 
-    assign s_axis_tready = (state_reg == ST_SKIP && !pl_grh_reg && beat_reg != pos_reg[12:6]) ||
-                           (state_reg == ST_DATA && !pl_grh_reg && wr_data_ready && w_use) || (state_reg == ST_DRAIN && !eof_reg);
+    // ---- The bytes follow on their own, while the next packet is judged: pieces of a frame, of its GRH, then the rest of the frame goes ----
+    localparam [1:0] OP_PIECE = 2'd0, OP_GRH = 2'd1, OP_END = 2'd2;
+    wire op_ready, op_valid, op_done;
+    wire op_piece = state_reg == ST_MAP && p_valid && !p_error && op_ready;
+    wire op_end = state_reg == ST_DRAIN && what_reg != W_FLUSH && op_ready;
+    wire [1:0] op;
+    wire [12:0] op_pos;
+    wire [12:0] op_len;
+    wire [319:0] op_grh;
+    reg eof_reg = 1'b0;
+    reg [6:0] beat_reg = 7'd0;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_fifo #(.WIDTH(2 + 13 + 13 + 320), .LOG_DEPTH(2)) ops (
+        .clk(clk), .rst(rst), .wr_data({op_end ? OP_END : pl_grh_reg ? OP_GRH : OP_PIECE, pos_reg, p_len, grh}), .wr_valid(op_piece || op_end),
+        .wr_ready(op_ready), .rd_data({op, op_pos, op_len, op_grh}), .rd_valid(op_valid), .rd_ready(op_done), .count()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+
+    wire [12:0] w_end = op_pos + op_len;
+    /* verilator lint_off UNUSED */
+    wire [12:0] w_end1 = w_end - 13'd1;
+    /* verilator lint_on UNUSED */
+    wire w_there = beat_reg >= op_pos[12:6];
+    wire w_final = beat_reg == w_end1[12:6]; // the piece ends in this beat
+    wire [6:0] w_beats = beat_reg + 7'd1;
+    wire w_use = w_beats <= w_end[12:6];     // and nothing more of the beat is wanted
     wire s_take = s_axis_tvalid && s_axis_tready;
 
-    assign xl_hold = state_reg >= ST_XREQ && state_reg <= ST_DATA;
+    assign wr_data_valid = op_valid && (op == OP_GRH || (op == OP_PIECE && s_axis_tvalid && w_there));
+    assign wr_data = op == OP_GRH ? {192'd0, op_grh} : s_axis_tdata;
+    assign s_axis_tready = op_valid && ((op == OP_PIECE && (!w_there || (wr_data_ready && w_use))) || (op == OP_END && !eof_reg));
+    assign op_done = op == OP_END ? eof_reg || (s_take && s_axis_tlast) : wr_data_valid && wr_data_ready && (op == OP_GRH || w_final);
+
+    always @(posedge clk) begin
+        if (s_take) begin
+            beat_reg <= beat_reg + 7'd1;
+            eof_reg <= s_axis_tlast;
+        end
+        if (rst || (op_valid && op_done && op == OP_END)) begin
+            beat_reg <= 7'd0;
+            eof_reg <= 1'b0;
+        end
+    end
+
+    assign xl_hold = state_reg >= ST_XREQ && state_reg <= ST_CMD;
     assign xl_valid = state_reg == ST_XREQ;
     assign xl_key = x_key_reg;
     assign xl_pd = pl_sge_reg ? p_pd_reg : c_pd;
@@ -321,7 +353,7 @@ module frnic_resp_front #(
     assign xl_va = x_va_reg;
     assign xl_len = x_len_reg;
     assign xl_check = x_check_reg;
-    assign p_ready = state_reg == ST_MAP;
+    assign p_ready = state_reg == ST_MAP && op_ready;
 
     assign q_valid = state_reg == ST_RQE;
     assign q_qpn = qpn;
@@ -415,25 +447,84 @@ module frnic_resp_front #(
                   o_bytes_reg, o_flags_reg, o_tag_reg, o_op_reg, qpn,
                   conn_reg[`FRNIC_CMD_QP_RCQ_RECV_CQN_LSB +: 24], o_flags_reg[`FRNIC_CQE_FLAG_SOLICITED_BIT], o_cqe_reg && !gone_reg, nwr_reg, rc, qpn};
 
-    assign lw_valid = state_reg == ST_LOAD || state_reg == ST_LW;
-    assign lw_qpn = state_reg == ST_LOAD && what_reg != W_FLUSH ? meta_reg[META_DQPN +: 24] : qpn;
-    assign lw_mask = state_reg == ST_LW && !moved_reg ? mask_reg : 8'd0;
-    assign lw_event = state_reg == ST_LW && !moved_reg ? event_reg : 8'd0;
-    assign lw_inc = state_reg == ST_LW && !moved_reg ? inc_reg : 4'd0;
+    // What a packet leaves is written while the next is judged, which reads behind it; if the QP ended or began anew meanwhile, nothing is.
+    reg put_reg = 1'b0;
+    reg put_void_reg = 1'b0;
+    reg [23:0] put_qpn_reg = 24'd0;
+    reg [7:0] put_mask_reg = 8'd0;
+    reg [7:0] put_event_reg = 8'd0;
+    reg [3:0] put_inc_reg = 4'd0;
+    reg [23:0] put_epsn_reg = 24'd0;
+    reg [23:0] put_msn_reg = 24'd0;
+    reg put_nak_sent_reg = 1'b0;
+    reg [7:0] put_vendor_reg = 8'd0;
+    reg [7:0] put_status_reg = 8'd0;
+
+    assign lw_valid = state_reg == ST_LOAD || put_reg;
+    assign lw_qpn = put_reg ? put_qpn_reg : what_reg != W_FLUSH ? meta_reg[META_DQPN +: 24] : qpn;
+    assign lw_mask = put_reg && !put_void_reg ? put_mask_reg : 8'd0;
+    assign lw_event = put_reg && !put_void_reg ? put_event_reg : 8'd0;
+    assign lw_inc = put_reg && !put_void_reg ? put_inc_reg : 4'd0;
+    wire loaded = lw_done && !put_reg;
 
     always @* begin
         lw_data = 512'd0;
-        lw_data[EPSN +: 24] = epsn_reg;
-        lw_data[MSN +: 24] = msn_reg;
-        lw_data[NAK_SENT] = nak_sent_reg;
-        lw_data[VENDOR_ERR +: 8] = o_last_vendor_reg;
-        lw_data[STATUS +: 8] = o_last_status_reg;
+        lw_data[EPSN +: 24] = put_epsn_reg;
+        lw_data[MSN +: 24] = put_msn_reg;
+        lw_data[NAK_SENT] = put_nak_sent_reg;
+        lw_data[VENDOR_ERR +: 8] = put_vendor_reg;
+        lw_data[STATUS +: 8] = put_status_reg;
+    end
+
+    always @(posedge clk) begin
+        if (lw_done) begin
+            put_reg <= 1'b0;
+        end
+        if (state_reg == ST_LW && !put_reg) begin
+            put_reg <= 1'b1;
+            put_void_reg <= moved_reg;
+            put_qpn_reg <= qpn;
+            put_mask_reg <= mask_reg;
+            put_event_reg <= event_reg;
+            put_inc_reg <= inc_reg;
+            put_epsn_reg <= epsn_reg;
+            put_msn_reg <= msn_reg;
+            put_nak_sent_reg <= nak_sent_reg;
+            put_vendor_reg <= o_last_vendor_reg;
+            put_status_reg <= o_last_status_reg;
+        end
+        if (chg_valid && chg_index == (put_reg ? put_qpn_reg[LOG_QPS-1:0] : index_reg) && (chg_clear || chg_resp || chg_state == `FRNIC_QP_STATE_ERR)) begin
+            put_void_reg <= 1'b1;
+        end
+        if (rst) begin
+            put_reg <= 1'b0;
+        end
     end
 
     assign qp_rd_valid = state_reg == ST_CONN && !asked_reg;
     assign qp_rd_index = index_reg;
     assign psn_gap_qpn = qpn;
-    assign idle = state_reg == ST_IDLE && !s_axis_tvalid && !scanning;
+    assign idle = state_reg == ST_IDLE && !s_valid && !s_axis_tvalid && !op_valid && !put_reg && !scanning;
+    assign s_ready = state_reg == ST_IDLE && (rec_ready || reading);
+
+    // Where the bytes of a packet begin, and what translates them
+    task place;
+        begin
+            pos_reg <= {6'd0, meta_reg[META_HDR +: 7]};
+            pl_left_reg <= len;
+            pl_left0_reg <= len;
+            pl_off_reg <= what_reg == W_UD ? 36'd40 : {4'd0, placed};
+            pl_off0_reg <= what_reg == W_UD ? 36'd40 : {4'd0, placed};
+            sge_i_reg <= 5'd0;
+            pl_sge_reg <= what_reg != W_WRITE;
+            pl_check_reg <= what_reg != W_WRITE && p_num_reg > 5'd1;
+            x_key_reg <= m_key;
+            x_va_reg <= m_va;
+            x_len_reg <= {19'd0, len};
+            x_check_reg <= 1'b0;
+            range_reg <= 1'b0;
+        end
+    endtask
 
     always @(posedge clk) begin
         psn_gap <= 1'b0;
@@ -449,16 +540,9 @@ module frnic_resp_front #(
         cnt_uc_dropped <= 1'b0;
         wait_reg <= wait_reg + 2'd1;
 
-        if (s_take) begin
-            beat_reg <= beat_reg + 7'd1;
-            eof_reg <= s_axis_tlast;
-        end
-
         case (state_reg)
             ST_IDLE: begin
                 asked_reg <= 1'b0;
-                eof_reg <= 1'b0;
-                beat_reg <= 7'd0;
                 nwr_reg <= 7'd0;
                 vanish_reg <= 1'b0;
                 grh_done_reg <= 1'b0;
@@ -472,21 +556,22 @@ module frnic_resp_front #(
                 keep_flush_reg <= 1'b0;
                 pl_grh_reg <= 1'b0;
                 range_reg <= 1'b0;
-                if (s_axis_tvalid && (rec_ready || reading)) begin
+                if (s_valid && s_ready) begin
+                    hot_reg <= 1'b0;
                     meta_reg <= s_meta;
                     conn_reg <= s_conn;
-                    first_reg <= s_axis_tdata;
+                    first_reg <= s_first;
                     index_reg <= s_meta[META_DQPN +: LOG_QPS];
                     what_reg <= s_meta[META_FLAGS + F_DETH] ? W_UD : s_meta[META_FLAGS + F_SEND] ? W_SEND :
                                 s_meta[META_FLAGS + F_WRITE] ? W_WRITE : W_READ;
                     // No room behind a long READ: as if lost, for responses wait behind this packet.
                     vanish_reg <= !rec_ready;
-                    state_reg <= rec_ready ? ST_LOAD : ST_DRAIN;
+                    state_reg <= !rec_ready ? ST_DRAIN : hot_reg && !moved_reg && s_meta[META_DQPN +: 24] == qpn ? ST_JUDGE : ST_LOAD;
                 end else if (scanning && rec_ready && !sweep) begin
                     if (flush_reg[scan_reg]) begin
                         index_reg <= scan_reg;
                         what_reg <= W_FLUSH;
-                        eof_reg <= 1'b1;
+                        hot_reg <= 1'b0;
                         state_reg <= ST_CONN;
                     end else begin
                         scan_left_reg <= scan_left_reg - 1'b1;
@@ -505,7 +590,7 @@ module frnic_resp_front #(
             end
 
             ST_LOAD: begin
-                if (lw_done) begin
+                if (loaded) begin
                     l_bad_reg <= lw_err;
                     l_state_reg <= lw_rdata[STATE +: 3];
                     epsn_reg <= lw_rdata[EPSN +: 24];
@@ -615,6 +700,9 @@ module frnic_resp_front #(
                         range_reg <= 1'b1;
                         pl_sge_reg <= 1'b0;
                         state_reg <= ST_XREQ;
+                    end else if (is_write && !flags[F_IMM] && len != 13'd0) begin
+                        place;
+                        state_reg <= ST_XREQ;
                     end else begin
                         state_reg <= needs_entry && !p_have_reg ? ST_RQE : ST_RULE;
                     end
@@ -693,19 +781,7 @@ module frnic_resp_front #(
 
             // All that is needed is there: does it fit? Then the bytes go to their place.
             ST_RULE: begin
-                pos_reg <= {6'd0, meta_reg[META_HDR +: 7]};
-                pl_left_reg <= len;
-                pl_left0_reg <= len;
-                pl_off_reg <= what_reg == W_UD ? 36'd40 : {4'd0, placed};
-                pl_off0_reg <= what_reg == W_UD ? 36'd40 : {4'd0, placed};
-                sge_i_reg <= 5'd0;
-                pl_sge_reg <= what_reg != W_WRITE;
-                pl_check_reg <= what_reg != W_WRITE && p_num_reg > 5'd1;
-                x_key_reg <= m_key;
-                x_va_reg <= m_va;
-                x_len_reg <= {19'd0, len};
-                x_check_reg <= 1'b0;
-                range_reg <= 1'b0;
+                place;
                 if (what_reg == W_READ) begin
                     state_reg <= ST_END;
                 end else if (what_reg == W_SEND && {3'd0, placed_next} > p_len_reg) begin
@@ -780,7 +856,7 @@ module frnic_resp_front #(
             end
 
             ST_MAP: begin
-                if (p_valid) begin
+                if (p_valid && op_ready) begin
                     w_addr_reg <= p_addr;
                     w_len_reg <= p_len;
                     w_last_reg <= p_last;
@@ -789,28 +865,16 @@ module frnic_resp_front #(
                         err_reg <= `FRNIC_VENDOR_ERR_DMA_WRITE;
                         state_reg <= ST_END;
                     end else begin
-                        state_reg <= ST_SKIP;
+                        state_reg <= ST_CMD;
                     end
-                end
-            end
-
-            ST_SKIP: begin
-                if (pl_grh_reg || beat_reg == pos_reg[12:6]) begin
-                    state_reg <= ST_CMD;
                 end
             end
 
             ST_CMD: begin
                 if (wr_cmd_ready) begin
                     nwr_reg <= nwr_reg + 7'd1;
-                    state_reg <= ST_DATA;
-                end
-            end
-
-            ST_DATA: begin
-                if (w_done) begin
-                    pos_reg <= w_end;
-                    state_reg <= !w_last_reg ? ST_MAP : pl_sge_reg ? ST_WALK : ST_PLACED;
+                    pos_reg <= pos_reg + w_len_reg;
+                    state_reg <= !w_last_reg ? ST_MAP : pl_sge_reg ? ST_WALK : ST_END;
                 end
             end
 
@@ -1002,7 +1066,7 @@ module frnic_resp_front #(
             end
 
             ST_DRAIN: begin
-                if (eof_reg || (s_take && s_axis_tlast)) begin
+                if (op_end || what_reg == W_FLUSH) begin
                     state_reg <= vanish_reg ? ST_IDLE : rec_reg ? ST_REC : lwop_reg ? ST_LW : ST_WB;
                 end
             end
@@ -1014,12 +1078,13 @@ module frnic_resp_front #(
             end
 
             ST_LW: begin
-                if (lw_done) begin
+                if (!put_reg) begin
                     state_reg <= ST_WB;
                 end
             end
 
             default: begin // ST_WB
+                hot_reg <= v_reg == V_OK && rc && !dup_read_reg && (what_reg == W_SEND || what_reg == W_WRITE);
                 if (!moved_reg) begin
                     zero_reg[index_reg] <= 1'b0;
                     start_reg[index_reg] <= 1'b0;
@@ -1059,6 +1124,7 @@ module frnic_resp_front #(
             start_reg <= {QPS{1'b0}};
             flush_reg <= {QPS{1'b0}};
             scan_left_reg <= {(LOG_QPS+1){1'b0}};
+            hot_reg <= 1'b0;
         end
         if (rst) begin
             state_reg <= ST_IDLE;

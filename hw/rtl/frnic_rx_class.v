@@ -25,13 +25,15 @@ module frnic_rx_class #(
     /* verilator lint_off UNUSED */
     input  wire [255:0]         upd_data,
     /* verilator lint_on UNUSED */
-    // Packets from frnic_net_rx
+    // Packets from frnic_net_rx, and their records, which are taken ahead: the next packet is looked up while this one moves
     input  wire [511:0]         s_axis_tdata,
     input  wire [63:0]          s_axis_tkeep,
     input  wire                 s_axis_tvalid,
     output wire                 s_axis_tready,
     input  wire                 s_axis_tlast,
     input  wire [META_BITS-1:0] s_meta,
+    input  wire                 s_meta_valid,
+    output wire                 s_meta_ready,
     // Reader of the connection contexts (frnic_control)
     output wire                 qp_rd_valid,
     input  wire                 qp_rd_ready,
@@ -101,10 +103,10 @@ module frnic_rx_class #(
         end
     end
 
-    // ---- one packet at a time ----
+    // ---- one record at a time ----
 
-    localparam [2:0] S_IDLE = 3'd0, S_WAIT = 3'd1, S_FIND = 3'd2, S_GID = 3'd3, S_PASS = 3'd4, S_DROP = 3'd5;
-    reg [2:0] state_reg = S_IDLE;
+    localparam [1:0] S_IDLE = 2'd0, S_WAIT = 2'd1, S_FIND = 2'd2, S_GID = 2'd3;
+    reg [1:0] state_reg = S_IDLE;
     reg asked_reg = 1'b0;
     reg got_conn_reg = 1'b0;
     reg got_state_reg = 1'b0;
@@ -145,19 +147,31 @@ module frnic_rx_class #(
     // A connected QP names its GID; a datagram may come to any. Index 0 first, or the QP's own.
     wire sgid_ok = !connected || c_sgid[15:LOG_GIDS] == {(16-LOG_GIDS){1'b0}};
 
-    assign qp_rd_valid = state_reg == S_WAIT && !asked_reg;
+    assign qp_rd_valid = (state_reg == S_IDLE && s_meta_valid) || (state_reg == S_WAIT && !asked_reg);
     assign qp_rd_index = dqpn[LOG_QPS-1:0];
-    assign st_rd_valid = state_reg == S_IDLE && s_axis_tvalid;
+    assign st_rd_valid = state_reg == S_IDLE && s_meta_valid;
     assign st_rd_index = dqpn[LOG_QPS-1:0];
+
+    // ---- Verdicts for the frames behind ----
+    wire v_ready, q_valid, q_pass;
+    wire judged = state_reg == S_GID && tried_reg != {(LOG_GIDS+1){1'b0}};
+    wire pass = judged && addr_ok && !cnp && (!connected || pkey_ok);
+    wire v_valid = (state_reg == S_FIND && (!known || !receives)) || (judged && (addr_ok || gid_end));
+
+    assign s_meta_ready = v_valid && v_ready;
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    frnic_fifo #(.WIDTH(1 + 2 + 1024 + META_BITS), .LOG_DEPTH(1)) verdicts (
+        .clk(clk), .rst(rst), .wr_data({pass, !connected ? 2'd2 : response ? 2'd1 : 2'd0, conn_reg, s_meta}), .wr_valid(v_valid), .wr_ready(v_ready),
+        .rd_data({q_pass, m_kind, m_conn, m_meta}), .rd_valid(q_valid), .rd_ready(s_axis_tvalid && s_axis_tready && s_axis_tlast), .count()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
 
     assign m_axis_tdata = s_axis_tdata;
     assign m_axis_tkeep = s_axis_tkeep;
     assign m_axis_tlast = s_axis_tlast;
-    assign m_axis_tvalid = state_reg == S_PASS && s_axis_tvalid;
-    assign m_meta = s_meta;
-    assign m_conn = conn_reg;
-    assign m_kind = !connected ? 2'd2 : response ? 2'd1 : 2'd0;
-    assign s_axis_tready = (state_reg == S_PASS && m_axis_tready) || state_reg == S_DROP;
+    assign m_axis_tvalid = q_valid && q_pass && s_axis_tvalid;
+    assign s_axis_tready = q_valid && (!q_pass || m_axis_tready);
 
     always @(posedge clk) begin
         cnt_unknown_qp <= 1'b0;
@@ -167,10 +181,10 @@ module frnic_rx_class #(
         cnt_cnp <= 1'b0;
         case (state_reg)
             S_IDLE: begin
-                asked_reg <= 1'b0;
+                asked_reg <= qp_rd_ready;
                 got_conn_reg <= 1'b0;
                 got_state_reg <= 1'b0;
-                if (s_axis_tvalid) begin
+                if (s_meta_valid) begin
                     state_reg <= S_WAIT;
                 end
             end
@@ -187,7 +201,7 @@ module frnic_rx_class #(
                     qp_state_reg <= st_rd_state;
                     failing_reg <= st_rd_failing;
                 end
-                if (got_conn_reg && got_state_reg) begin
+                if ((got_conn_reg || qp_rd_done) && (got_state_reg || st_rd_done)) begin
                     state_reg <= S_FIND;
                 end
             end
@@ -195,42 +209,27 @@ module frnic_rx_class #(
                 gid_index_reg <= connected ? c_sgid[LOG_GIDS-1:0] : {LOG_GIDS{1'b0}};
                 tried_reg <= {(LOG_GIDS+1){1'b0}};
                 gid_ok_reg <= 1'b0;
-                if (!known) begin
-                    cnt_unknown_qp <= 1'b1;
-                    state_reg <= S_DROP;
-                end else if (!receives) begin
-                    cnt_bad_state <= 1'b1;
-                    state_reg <= S_DROP;
-                end else begin
+                if (known && receives) begin
                     state_reg <= S_GID;
+                end else if (v_ready) begin
+                    cnt_unknown_qp <= !known;
+                    cnt_bad_state <= known;
+                    state_reg <= S_IDLE;
                 end
             end
-            S_GID: begin
+            default: if (v_ready) begin // S_GID
                 gid_reg <= gid_mem[gid_index_reg];
                 gid_ok_reg <= (ipv6 ? is6_reg[gid_index_reg] : is4_reg[gid_index_reg]) && sgid_ok;
                 gid_index_reg <= connected ? gid_index_reg : gid_index_reg + 1'b1;
                 tried_reg <= tried_reg + 1'b1;
                 // The entry read in the cycle before is judged here.
-                if (tried_reg != {(LOG_GIDS+1){1'b0}}) begin
-                    if (addr_ok) begin
-                        if (cnp) begin
-                            cnt_cnp <= 1'b1;
-                            state_reg <= S_DROP;
-                        end else if (connected && !pkey_ok) begin
-                            cnt_bad_pkey <= 1'b1;
-                            state_reg <= S_DROP;
-                        end else begin
-                            state_reg <= S_PASS;
-                        end
-                    end else if (gid_end) begin
-                        cnt_bad_addr <= 1'b1;
-                        state_reg <= S_DROP;
+                if (judged) begin
+                    cnt_cnp <= addr_ok && cnp;
+                    cnt_bad_pkey <= addr_ok && !cnp && !pass;
+                    cnt_bad_addr <= !addr_ok && gid_end;
+                    if (v_valid) begin
+                        state_reg <= S_IDLE;
                     end
-                end
-            end
-            default: begin
-                if (s_axis_tvalid && s_axis_tready && s_axis_tlast) begin
-                    state_reg <= S_IDLE;
                 end
             end
         endcase

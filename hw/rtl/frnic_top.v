@@ -656,6 +656,7 @@ module frnic_top #(
     wire [63:0] roce_rx_tkeep;
     wire roce_rx_tvalid, roce_rx_tready, roce_rx_tlast;
     wire [META_W-1:0] roce_rx_meta;
+    wire roce_rx_meta_valid, roce_rx_meta_ready;
     wire live = dev_enable && link && !refuse;
 
     frnic_mac_rx mac_rx (
@@ -673,7 +674,7 @@ module frnic_top #(
         .eth_axis_tdata(eth_rx_tdata), .eth_axis_tkeep(eth_rx_tkeep), .eth_axis_tvalid(eth_rx_tvalid), .eth_axis_tready(eth_rx_tready),
         .eth_axis_tlast(eth_rx_tlast), .eth_axis_tuser(eth_rx_tuser),
         .roce_axis_tdata(roce_rx_tdata), .roce_axis_tkeep(roce_rx_tkeep), .roce_axis_tvalid(roce_rx_tvalid), .roce_axis_tready(roce_rx_tready),
-        .roce_axis_tlast(roce_rx_tlast), .roce_meta(roce_rx_meta),
+        .roce_axis_tlast(roce_rx_tlast), .roce_meta(roce_rx_meta), .roce_meta_valid(roce_rx_meta_valid), .roce_meta_ready(roce_rx_meta_ready),
         .cnt_rx(cnt_rx), .cnt_rx_bytes(cnt_rx_bytes), .cnt_bad(cnt_rx_bad), .cnt_filtered(cnt_rx_filtered), .cnt_icrc(cnt_icrc),
         .cnt_malformed(cnt_malformed), .cnt_ecn(cnt_ecn), .cnt_roce(cnt_roce_rx), .cnt_roce_bytes(cnt_roce_rx_bytes),
         .cnt_fifo_full(rx_fifo_full)
@@ -711,7 +712,7 @@ module frnic_top #(
     frnic_rx_class #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) rx_class (
         .clk(clk), .rst(user_rst), .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
         .s_axis_tdata(roce_rx_tdata), .s_axis_tkeep(roce_rx_tkeep), .s_axis_tvalid(roce_rx_tvalid), .s_axis_tready(roce_rx_tready),
-        .s_axis_tlast(roce_rx_tlast), .s_meta(roce_rx_meta),
+        .s_axis_tlast(roce_rx_tlast), .s_meta(roce_rx_meta), .s_meta_valid(roce_rx_meta_valid), .s_meta_ready(roce_rx_meta_ready),
         .qp_rd_valid(qp_rd_valid[QR_CLASS]), .qp_rd_ready(qp_rd_ready[QR_CLASS]), .qp_rd_index(qp_rd_index[QR_CLASS*LOG_QPS +: LOG_QPS]),
         .qp_rd_done(qp_rd_done[QR_CLASS]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .st_rd_valid(st_rd_valid), .st_rd_index(st_rd_index), .st_rd_done(st_rd_done), .st_rd_state(st_rd_state), .st_rd_failing(st_rd_failing),

@@ -187,6 +187,11 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 		dut->eth_axis_tready = chance(rm);
 		dut->roce_axis_tready = chance(rm);
 		dut->clk = 0;
+		dut->roce_meta_ready = 0;
+		dut->eval();
+		/* A frame's record is there with it, and is taken with its end. */
+		CHECK(!dut->roce_axis_tvalid || dut->roce_meta_valid, "a frame without a record");
+		dut->roce_meta_ready = dut->roce_axis_tvalid && dut->roce_axis_tready && dut->roce_axis_tlast;
 		dut->eval();
 		src.done(dut->s_axis_tready);
 		idle = src.queue.empty() && !dut->eth_axis_tvalid && !dut->roce_axis_tvalid ? idle + 1 : 0;

@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	tb_init(argc, argv);
 	dut = new Vtop;
 	dut->rst = 1;
-	dut->s_axis_tvalid = dut->upd_valid = dut->qp_rd_done = dut->st_rd_done = 0;
+	dut->s_axis_tvalid = dut->s_meta_valid = dut->upd_valid = dut->qp_rd_done = dut->st_rd_done = 0;
 	for (unsigned int i = 0; i < 3; i++)
 		tick();
 	dut->rst = 0;
@@ -193,6 +193,7 @@ int main(int argc, char **argv)
 		seen[want]++;
 		memcpy(&dut->s_meta, meta, 79);
 		((uint8_t *)&dut->s_meta)[79] = 0;
+		dut->s_meta_valid = 1;
 		src.rate = 80;
 		src.push(to_beats(f));
 		for (; cycles < 2000; cycles++) {
@@ -225,6 +226,8 @@ int main(int argc, char **argv)
 				dut->st_rd_failing = qps[dut->st_rd_index].failing;
 				state_in = 1 + rnd_below(6);
 			}
+			bool looked = dut->s_meta_valid && dut->s_meta_ready;
+
 			src.done(dut->s_axis_tready);
 			if (dut->m_axis_tvalid && dut->m_axis_tready) {
 				const uint8_t *d = (const uint8_t *)&dut->m_axis_tdata;
@@ -237,6 +240,8 @@ int main(int argc, char **argv)
 			}
 			dut->clk = 1;
 			dut->eval();
+			if (looked)
+				dut->s_meta_valid = 0;
 			if (dut->cnt_unknown_qp)
 				got = 3;
 			if (dut->cnt_bad_state)
