@@ -551,7 +551,10 @@ static void fill_qp(Image &im, uint8_t op)
 		im.qp.dip4 = 0x0a000000 | rnd_below(1 << 24);
 		v4_gid(im.qp.dgid, im.qp.dip4);
 	}
-	im.qp.dmac[0] &= 0xfe;
+	if (!chance(4)) /* else, every other time, a group address */
+		im.qp.dmac[0] &= 0xfe;
+	if (chance(1))
+		memset(im.qp.dmac, 0, sizeof(im.qp.dmac));
 	im.qp.pd = (1 + rnd_below(4)) | (uint32_t)qp_type_of(qpn) << 24;
 	im.qp.scq = some_cqn() | (1 + rnd_below(5)) << 24;
 	im.qp.rcq = some_cqn() | (uint32_t)qp_states[qpn & 127] << 24;
