@@ -21,7 +21,8 @@ for u in "$@"; do
 		# The copy's Makefile builds into <dir>/../build/hw.
 		if make -s -C "$dir" "run-$u" UNIT="$u" MUTANT=1 TESTS="$hw/../tests" > "$dir/log" 2>&1 && rc=$(cat "$out/mutate/build/hw/tb/$u/rc") &&
 			[ "$rc" != 0 ] && [ "$rc" != 124 ]; then
-			caught=$((caught + 1)); echo "CAUGHT $u: $expr: $(tail -n 200 "$out/mutate/build/hw/tb/$u/run.log" | grep -m1 -a . | cut -c1-160)"
+			caught=$((caught + 1))
+			echo "CAUGHT $u: $expr: $(grep -a -m 1 "tb.cpp:\|^%Error" "$out/mutate/build/hw/tb/$u/run.log" | cut -c1-160)"
 		else
 			missed=$((missed + 1)); echo "MISSED $u: $expr"; tail -n 3 "$dir/log" "$out/mutate/build/hw/tb/$u/run.log"
 		fi
