@@ -274,7 +274,6 @@ struct frnic_cq {
 	uint64_t db;			/* CQ_ARM doorbell without index */
 	struct frnic_buf mem;
 	struct frnic_pd *pd;		/* parent domain, or NULL */
-	uint32_t seen;			/* entries before it have come */
 	bool armed;
 	bool armed_solicited;
 	/* QPs that complete here, by QPN; changed under the lock. */
@@ -426,7 +425,7 @@ int frnic_set_wr_ops(struct frnic_qp *qp, uint64_t send_ops);
 int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc);
 int frnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void frnic_cq_event(struct ibv_cq *ibcq);
-void frnic_cq_arm(struct frnic_cq *cq, uint32_t index);
+void frnic_cq_arm(struct frnic_cq *cq);
 void frnic_set_cq_ops(struct frnic_cq *cq, uint64_t wc_flags);
 void frnic_cq_attach(struct frnic_cq *cq, struct frnic_cq_ref *ref);
 void frnic_cq_detach(struct frnic_cq *cq, struct frnic_cq_ref *ref);

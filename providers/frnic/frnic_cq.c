@@ -272,36 +272,33 @@ int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
 	return n;
 }
 
-/* Arms at an index; the lock is held. */
-void frnic_cq_arm(struct frnic_cq *cq, uint32_t index)
+/*
+ * The lock is held. The request names the first entry that was not polled, so that
+ * an entry that came after the last poll raises the event at once. IBTA 11.4.2.2
+ * promises an event only for entries after the request, but programs (UCX) poll,
+ * arm, and sleep without another poll. The device tells each entry once, so that
+ * this brings at most one event that is not needed.
+ */
+void frnic_cq_arm(struct frnic_cq *cq)
 {
 	uint64_t db = cq->db;
 
 	if (cq->armed_solicited)
 		db |= (uint64_t)FRNIC_DB_FLAG_SOLICITED << 56;
-	db |= (uint64_t)(index & FRNIC_INDEX_MASK) << 32;
+	db |= (uint64_t)(cq->ci & FRNIC_INDEX_MASK) << 32;
 	/* The consumer index in memory is no older than the doorbell. */
 	udma_to_device_barrier();
 	mmio_write64_le(to_fctx(cq->vcq.cq.context)->db, htole64(db));
 }
 
-/*
- * The event is for an entry that comes after the request (IBTA 11.4.2.2), not
- * for one that is there and was not polled: so the request names the first slot
- * without an entry. One that comes meanwhile is in that slot, no event is lost.
- */
 int frnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct frnic_cq *cq = to_fcq(ibcq);
 
 	frnic_lock(&cq->lock);
-	if ((int32_t)(cq->seen - cq->ci) < 0)
-		cq->seen = cq->ci;
-	while (cq->seen - cq->ci < cq->size && frnic_cqe_at(cq, cq->seen))
-		cq->seen++;
 	cq->armed = true;
 	cq->armed_solicited = solicited_only;
-	frnic_cq_arm(cq, cq->seen);
+	frnic_cq_arm(cq);
 	frnic_unlock(&cq->lock);
 	return 0;
 }
@@ -538,5 +535,4 @@ void frnic_cq_adopt(struct frnic_cq *cq, void *ring, uint32_t log_size,
 	cq->size = 1u << log_size;
 	cq->mask = cq->size - 1;
 	cq->ci = 0;
-	cq->seen = held;
 }

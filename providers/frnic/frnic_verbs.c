@@ -681,7 +681,7 @@ int frnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	cq->dbrec = mem.addr + dbrec_off;
 	/* A pending request named an index of the old ring. */
 	if (cq->armed)
-		frnic_cq_arm(cq, cq->seen);
+		frnic_cq_arm(cq);
 	frnic_unlock(&cq->lock);
 	frnic_buf_free(&cq->mem);
 	cq->mem = mem;

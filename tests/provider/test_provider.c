@@ -658,11 +658,11 @@ static void test_phase(void)
 	}
 	CHECK(!fake.ops.req_notify_cq(c.cq, 0) && *fake.db == ((uint64_t)total << 32 | 0x83000c05u));
 	CHECK(!fake.ops.req_notify_cq(c.cq, 1) && *fake.db == (1ULL << 56 | (uint64_t)total << 32 | 0x83000c05u));
-	/* What is there and was not polled is no news: armed behind it, at most one turn ahead. */
+	/* Armed at what was not polled: a program that does not poll after it is woken for what came before (UCX's -E sleep). */
 	for (int i = 1; i <= 4; i++) {
 		CHECK(!post(&q, &wr));
 		sent(&c, &q, 1, total + i - 1);
-		CHECK(!fake.ops.req_notify_cq(c.cq, 0) && *fake.db == ((uint64_t)(total + i) << 32 | 0x83000c05u));
+		CHECK(!fake.ops.req_notify_cq(c.cq, 0) && *fake.db == ((uint64_t)total << 32 | 0x83000c05u));
 	}
 	CHECK(fake.ops.poll_cq(c.cq, 8, wc) == 4);
 	CHECK(!fake.ops.req_notify_cq(c.cq, 0) && *fake.db == ((uint64_t)(total + 4) << 32 | 0x83000c05u));
@@ -1006,7 +1006,7 @@ static void test_resize(void)
 	CHECK(!fake.ops.resize_cq(c.cq, 9));
 	CHECK(fake.resize.log_size == 4 && fake.resize.dbrec_off == 4096 && c.cq->cqe == 16);
 	/* Armed anew, in the new ring's indices. */
-	CHECK(*fake.db == (1ULL << 56 | 4ULL << 32 | 0x83000c05u));
+	CHECK(*fake.db == (1ULL << 56 | 0x83000c05u));
 	c.ring = (void *)(uintptr_t)fake.resize.buf_addr;
 	c.dbrec = c.ring + fake.resize.dbrec_off;
 	c.log = 4;
