@@ -36,8 +36,7 @@ localparam REC_W = 137;
 
 localparam [1:0] KIND_LOCAL = 2'd0, KIND_SEND = 2'd1, KIND_READ = 2'd2, KIND_ATOMIC = 2'd3;
 
-// Pieces of a READ end at multiples of so many PSNs (the model's REQ_READ_PSNS), an acknowledgement is asked for so often (REQ_ACK_EVERY).
-localparam [23:0] READ_PSNS = 24'd128;
+// An acknowledgement is asked for so often (the model's REQ_ACK_EVERY).
 localparam [7:0] ACK_EVERY = 8'd64;
 localparam [23:0] WINDOW = 24'd256;
 
@@ -67,6 +66,18 @@ function [7:0] local_status;
             default: local_status = 8'h02;                    // LOC_QP_OP_ERR
         endcase
     end
+endfunction
+
+// Pieces of a READ end at multiples of so many PSNs: 8 KB. The model asks for 128 PSNs at once; here responses arrive faster than they are placed, and
+// what is under way must find room in the receive FIFO (512 beats, of which 20 KB in packets of 256 bytes take 480).
+function [23:0] read_psns;
+    input [3:0] log_mtu;
+    read_psns = 24'd8192 >> log_mtu;
+endfunction
+
+function [23:0] read_window;
+    input [3:0] log_mtu;
+    read_window = 24'd20480 >> log_mtu;
 endfunction
 
 // Packets of a message.

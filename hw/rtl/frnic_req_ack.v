@@ -265,7 +265,7 @@ module frnic_req_ack #(
     wire [3:0] c_log_mtu = 4'd7 + {1'b0, conn_reg[`FRNIC_CMD_QP_SCQ_PATH_MTU_LSB +: 3]};
     wire [23:0] d_pos = p_psn - rec_reg[REC_PSN +: 24];
     wire [23:0] d_npsn = rec_reg[REC_NPSN +: 24];
-    wire [23:0] d_piece = (d_pos & ~(READ_PSNS - 24'd1)) + READ_PSNS;
+    wire [23:0] d_piece = (d_pos & ~(read_psns(c_log_mtu) - 24'd1)) + read_psns(c_log_mtu);
     wire d_last = d_pos + 24'd1 == d_npsn;
     wire d_ends = d_last || d_pos + 24'd1 == d_piece;
     wire [31:0] d_off = {8'd0, d_pos} << c_log_mtu;

@@ -594,7 +594,7 @@ module frnic_req_tx #(
     wire k_last = is_ud || to_go <= mtu;
     wire [12:0] k_len = r_kind != KIND_SEND ? 13'd0 : k_last ? to_go[12:0] : mtu[12:0];
     wire k_imm = q_op == `FRNIC_WQE_OP_SEND_IMM || q_op == `FRNIC_WQE_OP_WRITE_IMM;
-    wire [23:0] piece = (pos & ~(READ_PSNS - 24'd1)) + READ_PSNS;
+    wire [23:0] piece = (pos & ~(read_psns(c_log_mtu) - 24'd1)) + read_psns(c_log_mtu);
     wire [23:0] read_end = piece > r_npsn ? r_npsn : piece;
     wire [31:0] read_stop = read_end == r_npsn ? r_len : {8'd0, read_end} << c_log_mtu;
     wire [23:0] k_psns = r_kind == KIND_READ ? read_end - pos : 24'd1;
@@ -605,7 +605,7 @@ module frnic_req_tx #(
     wire k_again = s_out < max_out;
     wire wqe_sent = pos + k_psns >= r_npsn;
     wire rd_full = rs_reg[RS_RD_OUT +: 8] >= c_ord;
-    wire k_waits = r_kind == KIND_SEND ? s_out >= WINDOW : rd_full || s_out + k_psns > WINDOW;
+    wire k_waits = r_kind == KIND_SEND ? s_out >= WINDOW : rd_full || s_out + k_psns > (r_kind == KIND_READ ? read_window(c_log_mtu) : WINDOW);
 
     reg [4:0] op5;
     always @* begin

@@ -136,7 +136,7 @@ module frnic_top #(
     localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_RC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UD_LSB |
         32'd1 << `FRNIC_REG_FEATURES_SRQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_PUSH_LSB | 32'd1 << `FRNIC_REG_FEATURES_VLAN_LSB |
         32'd1 << `FRNIC_REG_FEATURES_IPV6_LSB | 32'd1 << `FRNIC_REG_FEATURES_RESIZE_CQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB |
-        32'd1 << `FRNIC_REG_FEATURES_ETH_LSB;
+        32'd1 << `FRNIC_REG_FEATURES_ETH_LSB | 32'd1 << `FRNIC_REG_FEATURES_READ_LSB;
 
     // Clients of the DMA engines; the first ones of each are small and go before payload
     localparam RD_CONTROL = 0, RD_CQ = 2, RD_WQE = 3, RD_RQ = 4, RD_XL_REQ = 5, RD_XL_RESP = 6, RD_ETH = 7, RD_RESP = 10, RD_REQ = 11,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The RTL in both guests: the driver has probed it, the RDMA link is there, Ethernet passes, then the verbs that it can. Few packets each: the clock
-# of a simulated card runs some hundred times slower than the host's.
+# The RTL in both guests: the driver has probed it, the RDMA link is there, Ethernet passes, then the verbs that it can, and the module goes out and
+# comes in again. Few packets each: the clock of a simulated card runs some hundred times slower than the host's.
 #   tests/vm/run --server rtl --client rtl tests/guest/rtl.sh tests/guest/rtl.sh
 . "$(dirname "$0")/steps.sh"
 
@@ -23,8 +23,23 @@ lat="ib_write_lat -d $DEV -x $GID -F -p 18520 -n 100 -s 2"
 step "ib_write_lat" 120 tcp:18520 "$lat" "$lat $S"
 bw="ib_write_bw -d $DEV -x $GID -F -p 18521 -n 50 -s 4096"
 step "ib_write_bw" 120 tcp:18521 "$bw" "$bw $S"
+lat="ib_read_lat -d $DEV -x $GID -F -p 18522 -n 20 -s 4096 -u 20"
+step "ib_read_lat" 120 tcp:18522 "$lat" "$lat $S"
+# READ in several requests, each of several packets
+lat="ib_read_lat -d $DEV -x $GID -F -p 18523 -n 5 -s 30000 -u 20"
+step "ib_read_lat of several packets" 120 tcp:18523 "$lat" "$lat $S"
+# QP 1
+lat="ib_write_lat -d $DEV -F -R -p 18524 -n 50 -s 2 -u 20"
+step "ib_write_lat by rdma_cm" 120 cm:18524 "$lat" "$lat $S"
 ethtool -S "$ND" | grep -E '(frames|err|drop|bad|nobuf|irqs|cmds).*: [1-9]'
 for c in /sys/class/infiniband/"$DEV"/ports/1/hw_counters/*; do
 	[ "$(cat "$c")" != 0 ] && echo "  ${c##*/} $(cat "$c")"
 done
+for i in 1 2; do
+	rmmod frnic && [ ! -e /sys/class/infiniband/"$DEV" ] && frnic_load
+	verdict "rmmod and insmod $i" $?
+	barrier "reloaded$i"
+done
+step "ibv_rc_pingpong after that" 120 tcp:18525 "ibv_rc_pingpong -d $DEV -g $GID -p 18525 -s 100 -n 20" \
+	"ibv_rc_pingpong -d $DEV -g $GID -p 18525 -s 100 -n 20 $S"
 steps_end
