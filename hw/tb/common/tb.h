@@ -109,6 +109,25 @@ static inline Frame rnd_frame(size_t len)
 }
 
 /* Cuts a frame into beats; user goes with the last beat, or with all of them. */
+// Field of n bits, at most 64, from bit at on, in an image whose bit 0 is bit 0 of its first byte; Verilator's wide signals are such images.
+static inline void set_bits(void *image, unsigned int at, unsigned int n, uint64_t v)
+{
+	uint8_t *d = (uint8_t *)image;
+
+	for (unsigned int i = 0; i < n; i++, at++)
+		d[at / 8] = (uint8_t)((d[at / 8] & ~(1u << at % 8)) | ((v >> i & 1) << at % 8));
+}
+
+static inline uint64_t get_bits(const void *image, unsigned int at, unsigned int n)
+{
+	const uint8_t *d = (const uint8_t *)image;
+	uint64_t v = 0;
+
+	for (unsigned int i = 0; i < n; i++, at++)
+		v |= (uint64_t)(d[at / 8] >> at % 8 & 1) << i;
+	return v;
+}
+
 static inline std::vector<Beat> to_beats(const Frame &f, uint64_t user = 0, bool user_on_all = true)
 {
 	std::vector<Beat> v;

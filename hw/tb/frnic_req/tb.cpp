@@ -69,21 +69,6 @@ static bool key_gone;
 static unsigned long reads, atomics;
 static uint64_t dest;
 
-static void put(uint8_t *b, unsigned int bit, unsigned int n, uint64_t v)
-{
-	for (unsigned int i = 0; i < n; i++, bit++)
-		b[bit / 8] = (uint8_t)((b[bit / 8] & ~(1u << bit % 8)) | ((v >> i & 1) << bit % 8));
-}
-
-static uint64_t get(const uint8_t *b, unsigned int bit, unsigned int n)
-{
-	uint64_t v = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		v |= (uint64_t)(b[(bit + i) / 8] >> (bit + i) % 8 & 1) << i;
-	return v;
-}
-
 /* Places in the images of the interface, in bits (FRNIC_CMD_QP_*). */
 enum { C_QPN_LO = 0, C_TYPE = 312, C_PD = 288, C_SCQN = 320, C_MTU = 344, C_RQPN_LO = 48, C_PSN_LO = 32, C_QPN_HI = 192, C_RQPN_HI = 200, C_PSN_HI = 208,
        C_DMAC = 128, C_HOP = 176, C_TCLASS = 184, C_SPORT = 224, C_PKEY = 416, C_SGID = 432, C_QKEY = 448, C_FLOW = 480, C_DGID = 512, C_SQ = 640,
@@ -281,8 +266,8 @@ static void placed(unsigned int i, const Msg &m)
 static void completion()
 {
 	const uint8_t *c = reinterpret_cast<const uint8_t *>(&dut->cqe_data);
-	uint32_t qpn = (uint32_t)get(c, 0, 24), index = (uint32_t)get(c, 32, 24), bytes = (uint32_t)get(c, 64, 32);
-	uint8_t op = (uint8_t)get(c, 24, 8), status = (uint8_t)get(c, 152, 8);
+	uint32_t qpn = (uint32_t)get_bits(c, 0, 24), index = (uint32_t)get_bits(c, 32, 24), bytes = (uint32_t)get_bits(c, 64, 32);
+	uint8_t op = (uint8_t)get_bits(c, 24, 8), status = (uint8_t)get_bits(c, 152, 8);
 	unsigned int i;
 
 	for (i = 0; i < QPS; i++)
@@ -310,8 +295,8 @@ static void completion()
 	CHECK(m.index == index && m.op == op && status == want, "QP %u: WQE %x op %u status %u, expected %x %u %u", i, index, op, status, m.index, m.op, want);
 	CHECK(status || bytes == m.len, "QP %u: %u bytes, expected %u", i, bytes, m.len);
 	/* Its room in the ring was given back before. */
-	CHECK(get(q.lw, L_CI, 24) == ((m.index + m.units) & 0xffffff) || roce_psn_diff((uint32_t)get(q.lw, L_CI, 24), m.index) > 0, "QP %u: sq_ci %x", i,
-	      (uint32_t)get(q.lw, L_CI, 24));
+	CHECK(get_bits(q.lw, L_CI, 24) == ((m.index + m.units) & 0xffffff) || roce_psn_diff((uint32_t)get_bits(q.lw, L_CI, 24), m.index) > 0, "QP %u: sq_ci %x", i,
+	      (uint32_t)get_bits(q.lw, L_CI, 24));
 	if (status && !q.failed) {
 		q.failed++;
 		/* It and the WQEs behind it are not received; datagrams before it may still be on their way. */
@@ -374,16 +359,16 @@ static void step()
 
 		dut->mr_rd_done = 1;
 		dut->mr_rd_live = (i == 3 && !key_gone) || i == 5;
-		put(m, 0, 32, i == 3 ? KEY0 : KEY1);
-		put(m, 32, 24, PD);
-		put(m, 56, 8, FRNIC_MR_TYPE_MR);
-		put(m, 64, 8, FRNIC_ACCESS_LOCAL_WRITE);
-		put(m, 72, 2, i == 5);
-		put(m, 80, 5, 12);
-		put(m, 88, 8, FRNIC_MR_STATE_VALID);
-		put(m, 128, 64, i == 3 ? VA0 : VA1);
-		put(m, 192, 64, i == 3 ? 0x4000000 : PAGES * 4096ull - 0x1000);
-		put(m, 256, 64, i == 3 ? BUS0 : LIST1);
+		set_bits(m, 0, 32, i == 3 ? KEY0 : KEY1);
+		set_bits(m, 32, 24, PD);
+		set_bits(m, 56, 8, FRNIC_MR_TYPE_MR);
+		set_bits(m, 64, 8, FRNIC_ACCESS_LOCAL_WRITE);
+		set_bits(m, 72, 2, i == 5);
+		set_bits(m, 80, 5, 12);
+		set_bits(m, 88, 8, FRNIC_MR_STATE_VALID);
+		set_bits(m, 128, 64, i == 3 ? VA0 : VA1);
+		set_bits(m, 192, 64, i == 3 ? 0x4000000 : PAGES * 4096ull - 0x1000);
+		set_bits(m, 256, 64, i == 3 ? BUS0 : LIST1);
 		memcpy(&dut->mr_rd_data, m, 48);
 		mr_q.pop_front();
 	}
@@ -396,7 +381,7 @@ static void step()
 		lw_left = 6;
 	}
 	if (lw_left && --lw_left == 0) {
-		unsigned int index = (uint32_t)get(reinterpret_cast<uint8_t *>(&dut->lw_qpn), 24 * lw_who, 24) & 127;
+		unsigned int index = (uint32_t)get_bits(reinterpret_cast<uint8_t *>(&dut->lw_qpn), 24 * lw_who, 24) & 127;
 		unsigned int mask = dut->lw_mask >> 8 * lw_who & 255, op = dut->lw_op >> 2 * lw_who & 3;
 		const uint8_t *d = reinterpret_cast<const uint8_t *>(&dut->lw_data) + 64 * lw_who;
 
@@ -407,13 +392,13 @@ static void step()
 			Qp &q = qp[i];
 
 			if (mask & 1)
-				put(q.lw, L_CI, 24, get(d, L_CI, 24));
+				set_bits(q.lw, L_CI, 24, get_bits(d, L_CI, 24));
 			if (mask & 4) {
-				put(q.lw, L_NEXT, 24, get(d, L_NEXT, 24));
-				put(q.lw, L_FETCH, 24, get(d, L_FETCH, 24));
+				set_bits(q.lw, L_NEXT, 24, get_bits(d, L_NEXT, 24));
+				set_bits(q.lw, L_FETCH, 24, get_bits(d, L_FETCH, 24));
 			}
 			if (mask & 8)
-				put(q.lw, L_UNA, 24, get(d, L_UNA, 24));
+				set_bits(q.lw, L_UNA, 24, get_bits(d, L_UNA, 24));
 			if ((op == 1 && q.state != FRNIC_QP_STATE_ERR) || (op == 2 && (q.state == FRNIC_QP_STATE_RTS || q.state == FRNIC_QP_STATE_SQD))) {
 				q.state = op == 1 ? FRNIC_QP_STATE_ERR : FRNIC_QP_STATE_SQE;
 				changes.push_back({ i, q.state, false, false });
@@ -444,19 +429,19 @@ static void step()
 
 		size_t hdr = 42 + 12 + (a.opcode == ROCE_ACK ? 4 : a.opcode == ROCE_ATOMIC_ACK ? 12 : 4) + (chance(50) ? 20 : 0);
 
-		put(meta, 0, 13, a.data.size());
-		put(meta, 13, 7, hdr);
-		put(meta, 20, 16, roce_op_flags[a.opcode]);
-		put(meta, 36, 8, a.opcode);
+		set_bits(meta, 0, 13, a.data.size());
+		set_bits(meta, 13, 7, hdr);
+		set_bits(meta, 20, 16, roce_op_flags[a.opcode]);
+		set_bits(meta, 36, 8, a.opcode);
 		for (unsigned int b = 0; b < 8; b++)
-			put(meta, 408 + 32 + 8 * b, 8, a.orig >> 8 * (7 - b));
+			set_bits(meta, 408 + 32 + 8 * b, 8, a.orig >> 8 * (7 - b));
 		rx_frame = rnd_frame(hdr);
 		rx_frame.insert(rx_frame.end(), a.data.begin(), a.data.end());
 		rx_frame.resize(rx_frame.size() + (-a.data.size() & 3) + 4);
 		rx_at = 0;
-		put(meta, 44, 24, a.psn);
-		put(meta, 68, 24, qp[a.qp].qpn);
-		put(meta, 408, 8, a.syndrome);
+		set_bits(meta, 44, 24, a.psn);
+		set_bits(meta, 68, 24, qp[a.qp].qpn);
+		set_bits(meta, 408, 8, a.syndrome);
 		memcpy(&dut->s_meta, meta, 79);
 		memcpy(&dut->s_conn, qp[a.qp].conn, 128);
 		rx_on = true;
@@ -479,7 +464,7 @@ static void step()
 	dut->eval();
 	for (unsigned int k = 0; k < 3; k++)
 		if (dut->qp_rd_valid & dut->qp_rd_ready & (1 << k)) {
-			unsigned int index = (uint32_t)get(reinterpret_cast<uint8_t *>(&dut->qp_rd_index), 7 * k, 7), i;
+			unsigned int index = (uint32_t)get_bits(reinterpret_cast<uint8_t *>(&dut->qp_rd_index), 7 * k, 7), i;
 
 			for (i = 0; i < QPS && (qp[i].qpn & 127) != index; i++)
 				;
@@ -561,35 +546,35 @@ static void setup(unsigned int i, unsigned int type)
 
 	while (128u << code != q.mtu)
 		code++;
-	put(c, C_QPN_LO, 16, q.qpn);
-	put(c, C_QPN_HI, 8, q.qpn >> 16);
-	put(c, C_RQPN_LO, 16, q.dqpn);
-	put(c, C_RQPN_HI, 8, q.dqpn >> 16);
-	put(c, C_PSN_LO, 16, q.psn);
-	put(c, C_PSN_HI, 8, q.psn >> 16);
-	put(c, C_TYPE, 8, type);
-	put(c, C_PD, 24, PD);
-	put(c, C_SCQN, 24, 0x900 + i);
-	put(c, C_MTU, 8, code);
+	set_bits(c, C_QPN_LO, 16, q.qpn);
+	set_bits(c, C_QPN_HI, 8, q.qpn >> 16);
+	set_bits(c, C_RQPN_LO, 16, q.dqpn);
+	set_bits(c, C_RQPN_HI, 8, q.dqpn >> 16);
+	set_bits(c, C_PSN_LO, 16, q.psn);
+	set_bits(c, C_PSN_HI, 8, q.psn >> 16);
+	set_bits(c, C_TYPE, 8, type);
+	set_bits(c, C_PD, 24, PD);
+	set_bits(c, C_SCQN, 24, 0x900 + i);
+	set_bits(c, C_MTU, 8, code);
 	for (unsigned int k = 0; k < 6; k++)
-		put(c, C_DMAC + 8 * k, 8, q.dmac[k]);
+		set_bits(c, C_DMAC + 8 * k, 8, q.dmac[k]);
 	for (unsigned int k = 0; k < 16; k++)
-		put(c, C_DGID + 8 * k, 8, q.dgid[k]);
-	put(c, C_HOP, 8, 9);
-	put(c, C_TCLASS, 8, 0x50);
-	put(c, C_SPORT, 16, 0xc123);
-	put(c, C_PKEY, 16, 1);
-	put(c, C_SGID, 16, q.v6 ? 3 : 2);
-	put(c, C_QKEY, 32, 0x1234);
-	put(c, C_SQ, 64, q.base);
-	put(c, C_LOG, 8, q.log);
-	put(c, C_LEVELS, 8, q.listed);
-	put(c, C_SHIFT, 8, 12);
-	put(c, C_ORD, 8, 4);
-	put(c, C_RETRY, 8, 7);
-	put(c, C_RNR, 8, 7);
-	put(c, C_TIMEOUT, 8, 5);
-	put(c, C_FLAGS, 8, q.all);
+		set_bits(c, C_DGID + 8 * k, 8, q.dgid[k]);
+	set_bits(c, C_HOP, 8, 9);
+	set_bits(c, C_TCLASS, 8, 0x50);
+	set_bits(c, C_SPORT, 16, 0xc123);
+	set_bits(c, C_PKEY, 16, 1);
+	set_bits(c, C_SGID, 16, q.v6 ? 3 : 2);
+	set_bits(c, C_QKEY, 32, 0x1234);
+	set_bits(c, C_SQ, 64, q.base);
+	set_bits(c, C_LOG, 8, q.log);
+	set_bits(c, C_LEVELS, 8, q.listed);
+	set_bits(c, C_SHIFT, 8, 12);
+	set_bits(c, C_ORD, 8, 4);
+	set_bits(c, C_RETRY, 8, 7);
+	set_bits(c, C_RNR, 8, 7);
+	set_bits(c, C_TIMEOUT, 8, 5);
+	set_bits(c, C_FLAGS, 8, q.all);
 	changes.push_back({ i, FRNIC_QP_STATE_RST, false, true });
 	changes.push_back({ i, FRNIC_QP_STATE_RTS, true, false });
 	for (unsigned int k = 0; k < 20; k++)
@@ -631,11 +616,11 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 		m.len = 8;
 		m.swap = rnd();
 		m.compare = rnd();
-		put(w, 256, 64, m.swap);
-		put(w, 320, 64, m.compare);
-		put(w, 384, 64, VA1 + off);
-		put(w, 448, 32, 8);
-		put(w, 480, 32, KEY1);
+		set_bits(w, 256, 64, m.swap);
+		set_bits(w, 320, 64, m.compare);
+		set_bits(w, 384, 64, VA1 + off);
+		set_bits(w, 448, 32, 8);
+		set_bits(w, 480, 32, KEY1);
 		for (unsigned int b = 0; b < 8; b++)
 			m.to.push_back(bus_of(KEY1, VA1 + off + b));
 		at = 64;
@@ -659,9 +644,9 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 				m.to.push_back(bus_of(key, va + b));
 				m.data.push_back(remote(m.raddr + m.len + b));
 			}
-			put(w, 8 * at, 64, va);
-			put(w, 8 * at + 64, 32, len);
-			put(w, 8 * at + 96, 32, key);
+			set_bits(w, 8 * at, 64, va);
+			set_bits(w, 8 * at + 64, 32, len);
+			set_bits(w, 8 * at + 96, 32, key);
 			at += 16;
 			m.len += len;
 		}
@@ -689,9 +674,9 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 			}
 			for (uint32_t k = 0; k < len; k++)
 				m.data.push_back(host.peek(bus_of(key, va + k)));
-			put(w, 8 * at, 64, va);
-			put(w, 8 * at + 64, 32, len);
-			put(w, 8 * at + 96, 32, bad == BAD_KEY && s == 0 ? 0x777 : key);
+			set_bits(w, 8 * at, 64, va);
+			set_bits(w, 8 * at + 64, 32, len);
+			set_bits(w, 8 * at + 96, 32, bad == BAD_KEY && s == 0 ? 0x777 : key);
 			at += 16;
 			m.len += len;
 		}
@@ -699,37 +684,37 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 			return false;
 	}
 	m.units = (uint8_t)((at + 63) / 64);
-	uint32_t used = (q.pi - (uint32_t)get(q.lw, L_CI, 24)) & 0xffffff;
+	uint32_t used = (q.pi - (uint32_t)get_bits(q.lw, L_CI, 24)) & 0xffffff;
 
 	if (used + m.units > 1u << q.log)
 		return false;
 	m.index = q.pi;
-	put(w, 0, 24, q.qpn);
-	put(w, 24, 8, bad == BAD_OP ? 0x33 : m.op);
-	put(w, 32, 24, m.index);
-	put(w, 56, 4, m.flags);
-	put(w, 60, 3, m.units);
-	put(w, 64, 32, atomic ? 0 : m.len + (bad == BAD_SUM));
-	put(w, 96, 32, sges);
+	set_bits(w, 0, 24, q.qpn);
+	set_bits(w, 24, 8, bad == BAD_OP ? 0x33 : m.op);
+	set_bits(w, 32, 24, m.index);
+	set_bits(w, 56, 4, m.flags);
+	set_bits(w, 60, 3, m.units);
+	set_bits(w, 64, 32, atomic ? 0 : m.len + (bad == BAD_SUM));
+	set_bits(w, 96, 32, sges);
 	if (bad == BAD_OP)
 		m.op = 0x33;
 	if (bad)
 		m.status = bad == BAD_KEY ? FRNIC_CQE_STATUS_LOC_PROT_ERR : FRNIC_CQE_STATUS_LOC_QP_OP_ERR;
 	if (ud) {
-		put(w, 128, 24, q.dqpn);
-		put(w, 160, 32, 0x1234);
-		put(w, 192, 16, q.v6 ? 3 : 2);
-		put(w, 208, 8, 9);
-		put(w, 216, 8, 0x50);
-		put(w, 224, 32, m.imm);
+		set_bits(w, 128, 24, q.dqpn);
+		set_bits(w, 160, 32, 0x1234);
+		set_bits(w, 192, 16, q.v6 ? 3 : 2);
+		set_bits(w, 208, 8, 9);
+		set_bits(w, 216, 8, 0x50);
+		set_bits(w, 224, 32, m.imm);
 		for (unsigned int k = 0; k < 16; k++)
-			put(w, 256 + 8 * k, 8, q.dgid[k]);
+			set_bits(w, 256 + 8 * k, 8, q.dgid[k]);
 		for (unsigned int k = 0; k < 6; k++)
-			put(w, 384 + 8 * k, 8, q.dmac[k]);
+			set_bits(w, 384 + 8 * k, 8, q.dmac[k]);
 	} else if (m.op != FRNIC_WQE_OP_NOP) {
-		put(w, 128, 64, m.raddr);
-		put(w, 192, 32, 0xabcd00);
-		put(w, 224, 32, m.imm);
+		set_bits(w, 128, 64, m.raddr);
+		set_bits(w, 192, 32, 0xabcd00);
+		set_bits(w, 224, 32, m.imm);
 	}
 	for (unsigned int u = 0; u < m.units; u++) {
 		uint64_t off = 64ull * ((q.pi + u) & ((1u << q.log) - 1)), a = q.base + off;
@@ -743,7 +728,7 @@ static bool post(unsigned int i, unsigned int bad = BAD_NONE, int fix_len = -1)
 	if (m.op != FRNIC_WQE_OP_NOP && !bad && !q.failed)
 		q.wire.push_back(m);
 	q.wait.push_back(m);
-	put(q.lw, L_PI, 24, q.pi);
+	set_bits(q.lw, L_PI, 24, q.pi);
 	want_db = i;
 	step();
 	return true;
@@ -757,7 +742,7 @@ static void drain(unsigned long limit)
 		bool busy = !answers.empty();
 
 		for (auto &q : qp)
-			busy = busy || !q.wire.empty() || (q.state == FRNIC_QP_STATE_RTS && get(q.lw, L_CI, 24) != q.pi) ||
+			busy = busy || !q.wire.empty() || (q.state == FRNIC_QP_STATE_RTS && get_bits(q.lw, L_CI, 24) != q.pi) ||
 			       ((q.state == FRNIC_QP_STATE_ERR || q.state == FRNIC_QP_STATE_SQE) && !q.wait.empty());
 		if (!busy || now > end)
 			break;
@@ -771,8 +756,8 @@ static void drain(unsigned long limit)
 		while (!q.wait.empty() && !(q.wait.front().flags & FRNIC_WQE_FLAG_SIGNALED) && !q.all && !q.failed)
 			q.wait.pop_front();
 		CHECK(q.wait.empty() && q.wire.empty(), "QP %u type %u state %u: %zu not completed, %zu not received; ci %x pi %x fetch %x una %x next %x epsn %x", i, q.type, q.state, q.wait.size(),
-		      q.wire.size(), (uint32_t)get(q.lw, L_CI, 24), q.pi, (uint32_t)get(q.lw, L_FETCH, 24), (uint32_t)get(q.lw, L_UNA, 24),
-		      (uint32_t)get(q.lw, L_NEXT, 24), q.epsn);
+		      q.wire.size(), (uint32_t)get_bits(q.lw, L_CI, 24), q.pi, (uint32_t)get_bits(q.lw, L_FETCH, 24), (uint32_t)get_bits(q.lw, L_UNA, 24),
+		      (uint32_t)get_bits(q.lw, L_NEXT, 24), q.epsn);
 		q.wait.clear();
 		q.wire.clear();
 	}
@@ -812,17 +797,17 @@ int main(int argc, char **argv)
 		step();
 	for (auto &b : gid6)
 		b = (uint8_t)rnd();
-	put(d, 32, 8, FRNIC_GID_TYPE_IPV4);
+	set_bits(d, 32, 8, FRNIC_GID_TYPE_IPV4);
 	memcpy(d + 8, smac, 6);
 	memcpy(d + 16, gid4, 16);
 	table(1, 2, d);
-	put(d, 32, 8, FRNIC_GID_TYPE_IPV6);
-	put(d, 40, 8, 1);
-	put(d, 48, 16, 0xf123);
+	set_bits(d, 32, 8, FRNIC_GID_TYPE_IPV6);
+	set_bits(d, 40, 8, 1);
+	set_bits(d, 48, 16, 0xf123);
 	memcpy(d + 16, gid6, 16);
 	table(1, 3, d);
 	memset(d, 0, 32);
-	put(d, 32, 16, 0x8001);
+	set_bits(d, 32, 16, 0x8001);
 	table(2, 1, d);
 	for (unsigned int p = 0; p < PAGES; p++)
 		for (unsigned int k = 0; k < 8; k++)
@@ -861,7 +846,7 @@ int main(int argc, char **argv)
 			continue;
 		setup(i, types[i]);
 		qp[i].log = 7;
-		put(qp[i].conn, C_LOG, 8, 7);
+		set_bits(qp[i].conn, C_LOG, 8, 7);
 		for (unsigned int k = rnd_below(4); k; k--)
 			post(i);
 		qp[i].hole = bad == BAD_READ;

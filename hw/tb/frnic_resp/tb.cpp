@@ -23,26 +23,6 @@ static Vtop *dut;
 static HostMem mem;
 static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read;
 
-static void set(void *p, unsigned int at, unsigned int n, uint64_t v)
-{
-	uint8_t *d = (uint8_t *)p;
-
-	for (unsigned int i = 0; i < n; i++) {
-		d[(at + i) / 8] = (uint8_t)(d[(at + i) / 8] & ~(1u << (at + i) % 8));
-		d[(at + i) / 8] = (uint8_t)(d[(at + i) / 8] | ((v >> i & 1) << (at + i) % 8));
-	}
-}
-
-static uint64_t get(const void *p, unsigned int at, unsigned int n)
-{
-	const uint8_t *d = (const uint8_t *)p;
-	uint64_t v = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		v |= (uint64_t)(d[(at + i) / 8] >> (at + i) % 8 & 1) << i;
-	return v;
-}
-
 struct Sge {
 	uint64_t addr;
 	uint32_t len, key;
@@ -115,12 +95,12 @@ static std::vector<std::pair<uint64_t, Frame>> placed; /* of the message at hand
 static void live_image(const Qp &q, uint8_t *p)
 {
 	memset(p, 0, 64);
-	set(p, 24, 3, q.state);
-	set(p, 6 * 32, 24, q.epsn);
-	set(p, 7 * 32, 24, q.msn);
-	set(p, 7 * 32 + 24, 1, q.nak_sent);
-	set(p, 9 * 32, 8, q.vendor);
-	set(p, 9 * 32 + 8, 8, q.status);
+	set_bits(p, 24, 3, q.state);
+	set_bits(p, 6 * 32, 24, q.epsn);
+	set_bits(p, 7 * 32, 24, q.msn);
+	set_bits(p, 7 * 32 + 24, 1, q.nak_sent);
+	set_bits(p, 9 * 32, 8, q.vendor);
+	set_bits(p, 9 * 32 + 8, 8, q.status);
 }
 
 static void change(unsigned int i, unsigned int state, bool resp, bool clear)
@@ -150,20 +130,20 @@ static void lw_drive()
 	if (lw_wait--)
 		return;
 	const uint8_t *qpn = (const uint8_t *)&dut->lw_qpn, *d = (const uint8_t *)&dut->lw_data + 64 * lw_who;
-	uint32_t n = (uint32_t)get(qpn, 24 * (unsigned int)lw_who, 24);
+	uint32_t n = (uint32_t)get_bits(qpn, 24 * (unsigned int)lw_who, 24);
 	unsigned int op = dut->lw_op >> 2 * lw_who & 3, mask = dut->lw_mask >> 8 * lw_who & 255, ev = dut->lw_event >> 8 * lw_who & 255,
 		     inc = dut->lw_inc >> 4 * lw_who & 15;
 	Qp &q = qps[n % N];
 
 	CHECK(q.qpn == n, "live words of QP 0x%x", n);
 	if (mask & 16) {
-		q.epsn = (uint32_t)get(d, 6 * 32, 24);
-		q.msn = (uint32_t)get(d, 7 * 32, 24);
-		q.nak_sent = get(d, 7 * 32 + 24, 1);
+		q.epsn = (uint32_t)get_bits(d, 6 * 32, 24);
+		q.msn = (uint32_t)get_bits(d, 7 * 32, 24);
+		q.nak_sent = get_bits(d, 7 * 32 + 24, 1);
 	}
 	if (mask & 64) {
-		q.vendor = (uint8_t)get(d, 9 * 32, 8);
-		q.status = (uint8_t)get(d, 9 * 32 + 8, 8);
+		q.vendor = (uint8_t)get_bits(d, 9 * 32, 8);
+		q.status = (uint8_t)get_bits(d, 9 * 32 + 8, 8);
 	}
 	if (mask & 128)
 		q.est = true;
@@ -217,7 +197,7 @@ static void rq_drive()
 		dut->r_num = (uint8_t)rnd_below(32);
 		dut->r_result = q.rq.empty() ? 1 : (uint8_t)q.rq.front().result;
 		if (!q.rq.empty())
-			set(l, 0, 24, q.rq.front().tag);
+			set_bits(l, 0, 24, q.rq.front().tag);
 		return;
 	}
 	Rqe &r = q.rq.front();
@@ -225,14 +205,14 @@ static void rq_drive()
 	dut->r_result = 0;
 	dut->r_num = (uint8_t)r.sge.size();
 	if (!rq_line) {
-		set(l, 0, 32, r.tag);
-		set(l, 32, 32, r.sge.size());
+		set_bits(l, 0, 32, r.tag);
+		set_bits(l, 32, 32, r.sge.size());
 	}
 	for (unsigned int i = 0; i < r.sge.size(); i++)
 		if ((i + 1) / 4 == rq_line) {
-			set(l, (i + 1) % 4 * 128, 64, r.sge[i].addr);
-			set(l, (i + 1) % 4 * 128 + 64, 32, r.sge[i].len);
-			set(l, (i + 1) % 4 * 128 + 96, 32, r.sge[i].key);
+			set_bits(l, (i + 1) % 4 * 128, 64, r.sge[i].addr);
+			set_bits(l, (i + 1) % 4 * 128 + 64, 32, r.sge[i].len);
+			set_bits(l, (i + 1) % 4 * 128 + 96, 32, r.sge[i].key);
 		}
 	dut->r_last = rq_line == r.sge.size() / 4;
 }
@@ -399,7 +379,7 @@ static void tick()
 		rd_index = dut->qp_rd_index;
 	if (dut->cqe_valid && dut->cqe_ready) {
 		if (dones.empty()) {
-			CHECK(false, "completion of QP 0x%x not expected", (unsigned int)get(&dut->cqe_data, 0, 24));
+			CHECK(false, "completion of QP 0x%x not expected", (unsigned int)get_bits(&dut->cqe_data, 0, 24));
 		} else {
 			Done d = dones.front();
 			bool there = true;
@@ -407,10 +387,10 @@ static void tick()
 			dones.pop_front();
 			CHECK(d.cqn == dut->cqe_cqn && !memcmp(d.cqe, &dut->cqe_data, 24) && d.sol == dut->cqe_solicited,
 			      "completion: QP 0x%x (0x%x) op 0x%x (0x%x) tag 0x%x (0x%x) flags 0x%x (0x%x) bytes %u (%u) status %u (%u) vendor %u (%u)",
-			      (unsigned int)get(&dut->cqe_data, 0, 24), (unsigned int)get(d.cqe, 0, 24), (unsigned int)get(&dut->cqe_data, 24, 8), d.cqe[3],
-			      (unsigned int)get(&dut->cqe_data, 32, 24), (unsigned int)get(d.cqe, 32, 24), (unsigned int)get(&dut->cqe_data, 56, 8), d.cqe[7],
-			      (unsigned int)get(&dut->cqe_data, 64, 32), (unsigned int)get(d.cqe, 64, 32), (unsigned int)get(&dut->cqe_data, 152, 8), d.cqe[19],
-			      (unsigned int)get(&dut->cqe_data, 160, 8), d.cqe[20]);
+			      (unsigned int)get_bits(&dut->cqe_data, 0, 24), (unsigned int)get_bits(d.cqe, 0, 24), (unsigned int)get_bits(&dut->cqe_data, 24, 8), d.cqe[3],
+			      (unsigned int)get_bits(&dut->cqe_data, 32, 24), (unsigned int)get_bits(d.cqe, 32, 24), (unsigned int)get_bits(&dut->cqe_data, 56, 8), d.cqe[7],
+			      (unsigned int)get_bits(&dut->cqe_data, 64, 32), (unsigned int)get_bits(d.cqe, 64, 32), (unsigned int)get_bits(&dut->cqe_data, 152, 8), d.cqe[19],
+			      (unsigned int)get_bits(&dut->cqe_data, 160, 8), d.cqe[20]);
 			for (auto &b : d.bytes)
 				for (size_t i = 0; i < b.second.size(); i++)
 					there = there && mem.get<uint8_t>(b.first + i) == b.second[i];
@@ -582,20 +562,20 @@ static void send(Qp &q, Pkt &k)
 	}
 	i.beats = to_beats(k.frame);
 	i.qp = q.qpn % N;
-	set(i.meta, 0, 13, m.len);
-	set(i.meta, 13, 7, (uint64_t)(m.payload - m.frame));
-	set(i.meta, 20, 16, m.flags);
-	set(i.meta, 36, 8, m.opcode);
-	set(i.meta, 44, 24, m.psn);
-	set(i.meta, 68, 24, m.dqpn);
-	set(i.meta, 92, 16, m.pkey);
-	set(i.meta, 108, 1, m.solicited);
-	set(i.meta, 109, 1, m.ackreq);
-	set(i.meta, 110, 1, m.ipv6);
-	set(i.meta, 111, 1, m.vlan);
-	set(i.meta, 112, 16, m.vlan_tci);
-	set(i.meta, 128, 8, m.tclass);
-	set(i.meta, 136, 16, m.sport);
+	set_bits(i.meta, 0, 13, m.len);
+	set_bits(i.meta, 13, 7, (uint64_t)(m.payload - m.frame));
+	set_bits(i.meta, 20, 16, m.flags);
+	set_bits(i.meta, 36, 8, m.opcode);
+	set_bits(i.meta, 44, 24, m.psn);
+	set_bits(i.meta, 68, 24, m.dqpn);
+	set_bits(i.meta, 92, 16, m.pkey);
+	set_bits(i.meta, 108, 1, m.solicited);
+	set_bits(i.meta, 109, 1, m.ackreq);
+	set_bits(i.meta, 110, 1, m.ipv6);
+	set_bits(i.meta, 111, 1, m.vlan);
+	set_bits(i.meta, 112, 16, m.vlan_tci);
+	set_bits(i.meta, 128, 8, m.tclass);
+	set_bits(i.meta, 136, 16, m.sport);
 	memcpy(i.meta + 19, m.sgid, 16);
 	memcpy(i.meta + 35, m.dgid, 16);
 	size_t bth = (size_t)(m.ip - m.frame) + (m.ipv6 ? 40 : 20) + 8 + 12;
@@ -614,14 +594,14 @@ static Done &expect_cqe(const Qp &q, uint8_t op, uint32_t tag, uint32_t bytes, u
 	Done d{};
 
 	d.cqn = q.qpn + 1;
-	set(d.cqe, 0, 24, q.qpn);
-	set(d.cqe, 24, 8, op);
-	set(d.cqe, 32, 24, tag);
-	set(d.cqe, 56, 8, 1u | (q.srq ? 32u : 0));
-	set(d.cqe, 64, 32, bytes);
-	set(d.cqe, 128, 24, q.rqpn);
-	set(d.cqe, 152, 8, status);
-	set(d.cqe, 160, 8, vendor);
+	set_bits(d.cqe, 0, 24, q.qpn);
+	set_bits(d.cqe, 24, 8, op);
+	set_bits(d.cqe, 32, 24, tag);
+	set_bits(d.cqe, 56, 8, 1u | (q.srq ? 32u : 0));
+	set_bits(d.cqe, 64, 32, bytes);
+	set_bits(d.cqe, 128, 24, q.rqpn);
+	set_bits(d.cqe, 152, 8, status);
+	set_bits(d.cqe, 160, 8, vendor);
 	dones.push_back(d);
 	return dones.back();
 }
@@ -731,7 +711,7 @@ static void message(Qp &q)
 				if (k.sol)
 					d.cqe[7] |= 4;
 				if (imm)
-					set(d.cqe, 96, 32, immv);
+					set_bits(d.cqe, 96, 32, immv);
 				d.bytes = placed;
 			}
 		}
@@ -841,7 +821,7 @@ static void datagram(Qp &q)
 	q.have = false;
 	const In &i = in.back();
 	uint8_t grh[40] = {};
-	const uint8_t *ip = k.frame.data() + (get(i.meta, 111, 1) ? 18 : 14);
+	const uint8_t *ip = k.frame.data() + (get_bits(i.meta, 111, 1) ? 18 : 14);
 
 	if (q.v6)
 		memcpy(grh, ip, 40);
@@ -852,15 +832,15 @@ static void datagram(Qp &q)
 	place_sge(r, 0, grh, 40);
 	Done &d = expect_cqe(q, k.op == ROCE_UD_SEND_ONLY_IMM ? FRNIC_CQE_OP_RECV_IMM : FRNIC_CQE_OP_RECV, r.tag, k.len + 40, 0, 0);
 
-	set(d.cqe, 128, 24, k.src);
+	set_bits(d.cqe, 128, 24, k.src);
 	d.cqe[7] |= (uint8_t)(2 | (k.sol ? 4 : 0) | (q.v6 ? 16 : 0));
 	d.sol = k.sol;
-	if (get(i.meta, 111, 1)) {
+	if (get_bits(i.meta, 111, 1)) {
 		d.cqe[7] |= 8;
-		set(d.cqe, 176, 16, get(i.meta, 112, 16));
+		set_bits(d.cqe, 176, 16, get_bits(i.meta, 112, 16));
 	}
 	if (k.op == ROCE_UD_SEND_ONLY_IMM)
-		set(d.cqe, 96, 32, k.imm);
+		set_bits(d.cqe, 96, 32, k.imm);
 	d.cqe[21] = (uint8_t)q.pkey;
 	d.bytes = placed;
 }
@@ -1070,22 +1050,22 @@ int main(int argc, char **argv)
 			q.rqpn = 0;
 		for (auto &b : q.conn)
 			b = (uint8_t)rnd();
-		set(q.conn, 0, 16, q.qpn);
-		set(q.conn, 192, 8, q.qpn >> 16);
-		set(q.conn, 48, 16, q.rqpn);
-		set(q.conn, 200, 8, q.rqpn >> 16);
-		set(q.conn, 288, 24, 7);
-		set(q.conn, 312, 8, q.type);
-		set(q.conn, 344, 8, q.pm);
-		set(q.conn, 352, 24, q.qpn + 1);
-		set(q.conn, 415, 1, q.srq);
-		set(q.conn, 416, 16, 3);
-		set(q.conn, 432, 16, q.v6 ? 2 : 1);
-		set(q.conn, 448, 32, QKEY);
-		set(q.conn, 896, 8, 16);
-		set(q.conn, 936, 8, q.rnr);
-		set(q.conn, 944, 8, FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ);
-		set(q.conn, 952, 8, 0);
+		set_bits(q.conn, 0, 16, q.qpn);
+		set_bits(q.conn, 192, 8, q.qpn >> 16);
+		set_bits(q.conn, 48, 16, q.rqpn);
+		set_bits(q.conn, 200, 8, q.rqpn >> 16);
+		set_bits(q.conn, 288, 24, 7);
+		set_bits(q.conn, 312, 8, q.type);
+		set_bits(q.conn, 344, 8, q.pm);
+		set_bits(q.conn, 352, 24, q.qpn + 1);
+		set_bits(q.conn, 415, 1, q.srq);
+		set_bits(q.conn, 416, 16, 3);
+		set_bits(q.conn, 432, 16, q.v6 ? 2 : 1);
+		set_bits(q.conn, 448, 32, QKEY);
+		set_bits(q.conn, 896, 8, 16);
+		set_bits(q.conn, 936, 8, q.rnr);
+		set_bits(q.conn, 944, 8, FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ);
+		set_bits(q.conn, 952, 8, 0);
 		memcpy(q.conn + 64, q.dgid, 16);
 		begin(i);
 	}

@@ -186,23 +186,6 @@ static int event_seen;
 static uint32_t event_number, event_eqn;
 static unsigned int asked; /* QP of the request */
 
-static void put(uint32_t *w, unsigned int lsb, unsigned int bits, uint64_t v)
-{
-	for (unsigned int i = 0; i < bits; i++, lsb++) {
-		w[lsb / 32] &= ~(1u << lsb % 32);
-		w[lsb / 32] |= (uint32_t)(v >> i & 1) << lsb % 32;
-	}
-}
-
-static uint64_t get(const uint32_t *w, unsigned int lsb, unsigned int bits)
-{
-	uint64_t v = 0;
-
-	for (unsigned int i = 0; i < bits; i++)
-		v |= (uint64_t)(w[(lsb + i) / 32] >> (lsb + i) % 32 & 1) << i;
-	return v;
-}
-
 /* Bits of the number in a connection's context (FRNIC_CMD_QP_CTRL_QPN_LO, FRNIC_CMD_QP_NUM_HI_QPN_HI) */
 static const unsigned int QPN_LO = 0, QPN_HI = 192;
 
@@ -273,8 +256,8 @@ static void step()
 		c.ring_levels = (uint8_t)(q.r.listed << 1 | (rnd() & 1));
 		c.rq_page_shift = (uint8_t)q.r.shift;
 		memcpy(&dut->qp_rd_data, &c, 128);
-		put(&dut->qp_rd_data[0], QPN_LO, 16, q.qpn & 0xffff);
-		put(&dut->qp_rd_data[0], QPN_HI, 8, (q.qpn >> 16) ^ (q.none ? 5u : 0u));
+		set_bits(&dut->qp_rd_data[0], QPN_LO, 16, q.qpn & 0xffff);
+		set_bits(&dut->qp_rd_data[0], QPN_HI, 8, (q.qpn >> 16) ^ (q.none ? 5u : 0u));
 		dut->qp_rd_live = 1;
 		dut->qp_rd_err = q.conn_err;
 		dut->qp_rd_done = 1;
@@ -289,16 +272,16 @@ static void step()
 		for (auto &x : w)
 			x = (uint32_t)rnd();
 		if (dut->lw_mask == 2) {
-			uint32_t pi = (uint32_t)get(&dut->lw_data[0], LW_PI, 24);
+			uint32_t pi = (uint32_t)get_bits(&dut->lw_data[0], LW_PI, 24);
 
 			if (sub(pi, live[n].ci) > sub(live[n].pi, live[n].ci))
 				live[n].pi = pi;
-			live[n].ci = (uint32_t)get(&dut->lw_data[0], LW_CI, 24);
+			live[n].ci = (uint32_t)get_bits(&dut->lw_data[0], LW_CI, 24);
 		} else {
 			CHECK(dut->lw_mask == 0, "mask %x", dut->lw_mask);
 		}
-		put(w, LW_PI, 24, live[n].pi);
-		put(w, LW_CI, 24, live[n].ci);
+		set_bits(w, LW_PI, 24, live[n].pi);
+		set_bits(w, LW_CI, 24, live[n].ci);
 		memcpy(&dut->lw_rdata, w, 64);
 		dut->lw_err = 0;
 		for (auto &q : qp)
@@ -433,9 +416,9 @@ static void compare(unsigned int i)
 
 		memcpy(t_image, t, 48);
 		if (s.live && !s.parity) {
-			CHECK(get(t, SRQ_PI, 24) == s.r.pi && get(t, SRQ_CI, 24) == s.r.ci, "SRQ at %x..%x, wanted %x..%x", (unsigned int)get(t, SRQ_CI, 24),
-			      (unsigned int)get(t, SRQ_PI, 24), s.r.ci, s.r.pi);
-			CHECK(get(t, SRQ_PI + 24, 1) == s.error && get(t, SRQ_PI + 25, 1) == s.armed, "SRQ error %d armed %d", s.error, s.armed);
+			CHECK(get_bits(t, SRQ_PI, 24) == s.r.pi && get_bits(t, SRQ_CI, 24) == s.r.ci, "SRQ at %x..%x, wanted %x..%x", (unsigned int)get_bits(t, SRQ_CI, 24),
+			      (unsigned int)get_bits(t, SRQ_PI, 24), s.r.ci, s.r.pi);
+			CHECK(get_bits(t, SRQ_PI + 24, 1) == s.error && get_bits(t, SRQ_PI + 25, 1) == s.armed, "SRQ error %d armed %d", s.error, s.armed);
 			srq_to_table(q.srq);
 			CHECK(!memcmp(t, t_image, 48), "the SRQ's context was changed");
 		}

@@ -25,16 +25,6 @@ static Gid gids[GIDS];
 static uint16_t pkeys[128];
 static Qp qps[N];
 
-static void set(void *p, unsigned int at, unsigned int n, uint64_t v)
-{
-	uint8_t *d = (uint8_t *)p;
-
-	for (unsigned int i = 0; i < n; i++) {
-		d[(at + i) / 8] = (uint8_t)(d[(at + i) / 8] & ~(1u << (at + i) % 8));
-		d[(at + i) / 8] = (uint8_t)(d[(at + i) / 8] | ((v >> i & 1) << (at + i) % 8));
-	}
-}
-
 static void tick()
 {
 	dut->clk = 0;
@@ -179,15 +169,15 @@ int main(int argc, char **argv)
 			p.pkey ^= 0x8000;
 		for (auto &b : meta)
 			b = (uint8_t)rnd();
-		set(meta, 20, 16, p.response ? 0x2001 : 1);
-		set(meta, 36, 8, p.opcode);
-		set(meta, 68, 24, p.dqpn);
-		set(meta, 92, 16, p.pkey);
-		set(meta, 110, 2, (p.v6 ? 1 : 0) | (p.vlan ? 2 : 0));
-		set(meta, 112, 16, p.vid | (rnd() & 0xf000));
+		set_bits(meta, 20, 16, p.response ? 0x2001 : 1);
+		set_bits(meta, 36, 8, p.opcode);
+		set_bits(meta, 68, 24, p.dqpn);
+		set_bits(meta, 92, 16, p.pkey);
+		set_bits(meta, 110, 2, (p.v6 ? 1 : 0) | (p.vlan ? 2 : 0));
+		set_bits(meta, 112, 16, p.vid | (rnd() & 0xf000));
 		for (unsigned int i = 0; i < 16; i++) {
-			set(meta, 152 + 8 * i, 8, p.sgid[i]);
-			set(meta, 280 + 8 * i, 8, p.dgid[i]);
+			set_bits(meta, 152 + 8 * i, 8, p.sgid[i]);
+			set_bits(meta, 280 + 8 * i, 8, p.dgid[i]);
 		}
 		want = judge(p);
 		seen[want]++;
@@ -209,13 +199,13 @@ int main(int argc, char **argv)
 
 				for (auto &b : conn)
 					b = (uint8_t)rnd();
-				set(conn, 0, 16, r.qpn);
-				set(conn, 192, 8, r.qpn >> 16);
-				set(conn, 312, 8, r.type);
-				set(conn, 432, 16, r.sgid);
-				set(conn, 416, 16, r.pkey_index);
+				set_bits(conn, 0, 16, r.qpn);
+				set_bits(conn, 192, 8, r.qpn >> 16);
+				set_bits(conn, 312, 8, r.type);
+				set_bits(conn, 432, 16, r.sgid);
+				set_bits(conn, 416, 16, r.pkey_index);
 				for (unsigned int i = 0; i < 16; i++)
-					set(conn, 512 + 8 * i, 8, r.dgid[i]);
+					set_bits(conn, 512 + 8 * i, 8, r.dgid[i]);
 				memcpy(&dut->qp_rd_data, conn, 128);
 				dut->qp_rd_live = r.live;
 				dut->qp_rd_err = r.err;
