@@ -204,21 +204,11 @@ static void rc_start(unsigned int count, unsigned int mtu)
 	sim->node[0]->on_tx = on_wire;
 }
 
-static uint32_t put_write(struct test_qp *qp, uint32_t len, bool is_inline, bool signaled)
+static uint32_t put_write(struct test_qp *qp, uint32_t len, unsigned int flags)
 {
-	_Alignas(16) uint8_t wqe[2 * FRNIC_WQE_UNIT] = {0};
-	struct frnic_wqe_ctrl *c = (void *)wqe;
-	struct frnic_wqe_rdma *w = (void *)wqe;
+	struct frnic_sge sge = sge_of(src, 0, len);
 
-	c->w0 = (uint32_t)FRNIC_WQE_OP_WRITE << 24;
-	c->w1 = (uint32_t)((signaled ? FRNIC_WQE_FLAG_SIGNALED : 0) | (is_inline ? FRNIC_WQE_FLAG_INLINE : 0)) << 24;
-	c->length = len;
-	c->w3 = !is_inline;
-	w->raddr = dst->addr;
-	w->rkey = dst->key;
-	if (!is_inline)
-		*(struct frnic_sge *)(wqe + FRNIC_SGE_OFF) = sge_of(src, 0, len);
-	return sq_put(qp, wqe, 1);
+	return put_rdma(qp, FRNIC_WQE_OP_WRITE, flags, &sge, 1, dst->addr, dst->key, 0);
 }
 
 /* One at a time, at random moments of the clocks; from the store that rings to the bytes in the other's memory. PCIe's share is not in it, but for the fetch. */
@@ -236,7 +226,7 @@ static void latency(bool push)
 
 		sim_run(sim, 20000 + test_below(64));
 		arrived = 0;
-		index = put_write(qps[0], 2, push, true);
+		index = put_write(qps[0], 2, FRNIC_WQE_FLAG_SIGNALED | (push ? FRNIC_WQE_FLAG_INLINE : 0));
 		start = sim->now;
 		if (push)
 			sq_push(qps[0], index, 1, 64);
@@ -268,7 +258,7 @@ static void rate(const char *what, unsigned int n_qps, unsigned int count, uint3
 	rc_start(n_qps, mtu);
 	for (unsigned int q = 0; q < n_qps; q++)
 		for (unsigned int i = 0; i < count; i++)
-			put_write(qps[q], len, false, i + 1 == count);
+			put_write(qps[q], len, i + 1 == count ? FRNIC_WQE_FLAG_SIGNALED : 0);
 	for (unsigned int q = 0; q < n_qps; q++)
 		sq_ring(qps[q]);
 	for (unsigned int q = 0; q < n_qps; q++)

@@ -996,20 +996,26 @@ static void put_payload(uint8_t *wqe, unsigned int off, unsigned int flags, cons
 	*units = (end + FRNIC_WQE_UNIT - 1) / FRNIC_WQE_UNIT;
 }
 
-uint32_t post_rdma(struct test_qp *qp, unsigned int op, unsigned int flags, const struct frnic_sge *sge, unsigned int num_sge, uint64_t raddr,
-		   uint32_t rkey, uint32_t imm)
+uint32_t put_rdma(struct test_qp *qp, unsigned int op, unsigned int flags, const struct frnic_sge *sge, unsigned int num_sge, uint64_t raddr,
+		  uint32_t rkey, uint32_t imm)
 {
 	_Alignas(16) uint8_t wqe[FRNIC_WQE_MAX_UNITS * FRNIC_WQE_UNIT] = {0};
 	struct frnic_wqe_rdma *w = (void *)wqe;
 	unsigned int units;
-	uint32_t index;
 
 	((struct frnic_wqe_ctrl *)wqe)->w0 = op << 24;
 	w->raddr = raddr;
 	w->rkey = rkey;
 	memcpy(&w->imm, &imm, 4);
 	put_payload(wqe, FRNIC_SGE_OFF, flags, sge, num_sge, qp->n, &units);
-	index = sq_put(qp, wqe, units);
+	return sq_put(qp, wqe, units);
+}
+
+uint32_t post_rdma(struct test_qp *qp, unsigned int op, unsigned int flags, const struct frnic_sge *sge, unsigned int num_sge, uint64_t raddr,
+		   uint32_t rkey, uint32_t imm)
+{
+	uint32_t index = put_rdma(qp, op, flags, sge, num_sge, raddr, rkey, imm);
+
 	sq_ring(qp);
 	return index;
 }

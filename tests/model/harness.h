@@ -227,7 +227,9 @@ uint32_t sq_put(struct test_qp *qp, const void *wqe, unsigned int units);
 void sq_ring(struct test_qp *qp); /* record, then doorbell */
 /* Write the last WQE's burst to the push area: bytes of it, in 64-byte writes. */
 void sq_push(struct test_qp *qp, uint32_t index, unsigned int units, unsigned int bytes);
-/* SEND, WRITE, READ with one SGE; ops with imm take it from imm (SEND_INV: the key). Rung. Returns the WQE's index. */
+/* SEND, WRITE, READ; ops with imm take it from imm (SEND_INV: the key). put: not rung, post: rung. Returns the WQE's index. */
+uint32_t put_rdma(struct test_qp *qp, unsigned int op, unsigned int flags, const struct frnic_sge *sge, unsigned int num_sge, uint64_t raddr,
+		  uint32_t rkey, uint32_t imm);
 uint32_t post_rdma(struct test_qp *qp, unsigned int op, unsigned int flags, const struct frnic_sge *sge, unsigned int num_sge, uint64_t raddr,
 		   uint32_t rkey, uint32_t imm);
 /* SEND or SEND_IMM on UD to peer's QP. */

@@ -39,18 +39,9 @@ static void writes(unsigned int n, unsigned int count, uint32_t len, unsigned in
 	}
 	sim_run_idle(sim, 10 * MS);
 	for (unsigned int i = 0; i < n * count; i++) {
-		_Alignas(16) uint8_t wqe[FRNIC_WQE_UNIT] = {0};
-		struct frnic_wqe_ctrl *ctrl = (void *)wqe;
-		struct frnic_wqe_rdma *w = (void *)wqe;
+		struct frnic_sge sge = sge_of(src, i % n * len, len);
 
-		ctrl->w0 = (uint32_t)FRNIC_WQE_OP_WRITE << 24;
-		ctrl->w1 = i / n + 1 == count ? (uint32_t)FRNIC_WQE_FLAG_SIGNALED << 24 : 0;
-		ctrl->length = len;
-		ctrl->w3 = 1;
-		w->raddr = dst->addr + i % n * len;
-		w->rkey = dst->key;
-		*(struct frnic_sge *)(wqe + FRNIC_SGE_OFF) = sge_of(src, i % n * len, len);
-		sq_put(qp[i % n], wqe, 1);
+		put_rdma(qp[i % n], FRNIC_WQE_OP_WRITE, i / n + 1 == count ? FRNIC_WQE_FLAG_SIGNALED : 0, &sge, 1, dst->addr + i % n * len, dst->key, 0);
 	}
 	for (unsigned int i = 0; i < n; i++)
 		sq_ring(qp[i]);
