@@ -47,7 +47,6 @@ load() {
 	wait_for 30 flows
 }
 flows() { [ $(($(counter a "$N1" hw_roce_tx_bytes) - FLOW)) -gt 1000000 ]; }
-ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
 
 # traffic NAME: cards still work: a data check over a fresh connection.
 traffic() {

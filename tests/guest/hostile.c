@@ -128,7 +128,7 @@ static int commands(volatile uint32_t *regs, unsigned long n)
 static int doorbells(volatile uint32_t *regs, volatile uint8_t *db, size_t size, unsigned long n)
 {
 	uint32_t before = reg(regs, FRNIC_REG_DB_BAD) + reg(regs, FRNIC_REG_DB_DENIED), count = reg(regs, FRNIC_REG_DB_COUNT);
-	uint64_t dm = (uint64_t)reg(regs, FRNIC_REG_CAP_UAR) * FRNIC_UAR_STRIDE;
+	uint64_t dm = (uint64_t)reg(regs, FRNIC_REG_CAP_UAR) * FRNIC_UAR_STRIDE, dm_size = reg(regs, FRNIC_REG_CAP_DM);
 
 	for (unsigned long i = 0; i < n; i++) {
 		uint64_t v = rnd() | 0x800000; /* numbers from 2^23 up: tables are smaller, QPNs compare whole */
@@ -136,7 +136,7 @@ static int doorbells(volatile uint32_t *regs, volatile uint8_t *db, size_t size,
 
 		do
 			off = rnd() % (size / FRNIC_UAR_STRIDE) * FRNIC_UAR_STRIDE;
-		while (off >= dm && off < dm + reg(regs, FRNIC_REG_CAP_DM)); /* a write there is no doorbell */
+		while (off >= dm && off < dm + dm_size); /* a write there is no doorbell */
 		if (i & 1) /* half of them of a type that exists */
 			v = (v & ~0xff000000ull) | (FRNIC_DB_TYPE_SQ + rnd() % 9) << 24;
 		*(volatile uint64_t *)(db + off) = v;

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # "The driver distrusts the device": a card that states impossible capabilities (tests/guest/backend/liar.c) is refused with a message, or the claim is
 # cut down to what the driver can use. The kernel survives all of it, and the true card works afterwards. One guest.
-. "$FRNIC_LIB"
-PASSED=0 FAILED=0
-verdict() { if [ "$2" = 0 ]; then PASSED=$((PASSED + 1)); echo "ok $1"; else FAILED=$((FAILED + 1)); echo "FAIL $1"; fi; }
+. "$(dirname "$0")/steps.sh"
 P=$(basename "$(readlink -f /sys/class/infiniband/$DEV/device)")
 DRV=/sys/bus/pci/drivers/frnic
 
 # say OFFSET VALUE...: the lies; prints what was stated before.
-say() { "$TOP/build/tests/poke" "/sys/bus/pci/devices/$P/resource0" "$@"; }
+say() { "$B/poke" "/sys/bus/pci/devices/$P/resource0" "$@"; }
 bind() { echo "$P" > $DRV/bind; }
 unbind() { echo "$P" > $DRV/unbind; }
 here() { [ -e /sys/class/infiniband/$DEV ]; }
@@ -64,5 +62,4 @@ unbind; verdict "unbind" $?
 # shellcheck disable=SC2086 # pairs
 say $OLD > /dev/null
 works 'the truth'
-echo "$PASSED passed, $FAILED failed"
-[ $FAILED = 0 ]
+steps_end

@@ -3,14 +3,6 @@
 # R2.6, R2.7: applications killed under traffic, module unloaded and loaded again; free counts in driver and hardware come back each time.
 . "$(dirname "$0")/steps.sh"
 
-reload() {
-	rmmod frnic || return 1
-	[ ! -e /sys/class/infiniband/$DEV ] || return 1
-	frnic_load   # tests/vm: insmod, netdev up, wait until the port is active and has its GID
-}
-
-ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
-
 FRESH=$(state)
 # QP 1 takes its packet buffer at its first traffic and keeps it (R1.4): the start is after that.
 step "rping" 40 cm:7174 "rping -s -V -C 5 -a $S -p 7174" "rping -c -V -C 5 -a $S -p 7174"

@@ -36,8 +36,7 @@ for c in /sys/class/infiniband/"$DEV"/ports/1/hw_counters/*; do
 	[ "$(cat "$c")" != 0 ] && echo "  ${c##*/} $(cat "$c")"
 done
 for i in 1 2; do
-	rmmod frnic && [ ! -e /sys/class/infiniband/"$DEV" ] && frnic_load
-	verdict "rmmod and insmod $i" $?
+	reload; verdict "rmmod and insmod $i" $?
 	barrier "reloaded$i"
 done
 step "ibv_rc_pingpong after that" 120 tcp:18525 "ibv_rc_pingpong -d $DEV -g $GID -p 18525 -s 100 -n 20" \

@@ -6,8 +6,6 @@
 ROUNDS=${ROUNDS:-200} SEED=${SEED:-1}
 RANDOM=$SEED # the same numbers in both guests, as long as both draw the same ones
 
-ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
-reload() { rmmod frnic && [ ! -e /sys/class/infiniband/$DEV ] && frnic_load; }
 
 # READY|PROGRAM; the client's line ends with the server's address.
 PROGRAMS=(

@@ -65,6 +65,10 @@ resources() { rdma resource show "$DEV" | tr -s ' ' | sed 's/^[0-9]*: [^ ]*: //'
 state() { resources; "$B/hostile" free; }
 settled() { [ "$(state)" = "$START" ]; }
 
+# reload: the driver out and in again; the device is gone in between. ended PID: it runs no more.
+reload() { rmmod frnic && [ ! -e /sys/class/infiniband/$DEV ] && frnic_load; }
+ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
+
 counter() { cat /sys/class/infiniband/$DEV/ports/1/hw_counters/"$1"; } # NAME
 whole() { grep -Eq '^[1-9][0-9]* passed, 0 failed$' "$1"; } # LOG of a program that counts its checks
 # Of the figures on standard input; 0 if there are fewer than three.
