@@ -64,7 +64,7 @@ static struct frnic_context *frnic_new_context(struct ibv_device *ibdev,
 					   RDMA_DRIVER_UNKNOWN);
 	if (!ctx)
 		return NULL;
-	if (pthread_mutex_init(&ctx->td_mutex, NULL)) {
+	if (pthread_mutex_init(&ctx->slots_mutex, NULL)) {
 		verbs_uninit_context(&ctx->ibv_ctx);
 		free(ctx);
 		return NULL;
@@ -81,7 +81,7 @@ static void frnic_delete_context(struct frnic_context *ctx)
 		munmap(ctx->push, ctx->page_size);
 	if (ctx->db)
 		munmap(ctx->db, ctx->page_size);
-	pthread_mutex_destroy(&ctx->td_mutex);
+	pthread_mutex_destroy(&ctx->slots_mutex);
 	verbs_uninit_context(&ctx->ibv_ctx);
 	free(ctx);
 }

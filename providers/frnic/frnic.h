@@ -22,8 +22,11 @@
 
 #include "frnic_hw.h"
 
-#define FRNIC_PUSH_SLOTS	8	/* in a push page */
-#define FRNIC_TD_SLOTS		4	/* of these, for thread domains */
+/* Slots of a push page: one for all, then queue pairs' and thread domains' own. */
+#define FRNIC_PUSH_SHARED	0
+#define FRNIC_PUSH_QP		1
+#define FRNIC_PUSH_TD		4
+#define FRNIC_PUSH_SLOTS	8
 #define FRNIC_MAX_MSG		0x80000000u
 #define FRNIC_CQ_BUCKETS	256
 
@@ -82,16 +85,15 @@ struct frnic_context {
 	uint32_t max_recv_sge;
 	uint32_t clock_khz;
 
-	struct frnic_lock push_lock;	/* the shared push slots */
-	uint32_t push_next;
-	pthread_mutex_t td_mutex;
-	uint32_t td_slots;		/* bit n: slot n is a thread domain's */
+	struct frnic_lock push_lock;	/* the shared push slot */
+	pthread_mutex_t slots_mutex;
+	uint32_t slots;			/* bit n: push slot n has an owner */
 };
 
 struct frnic_td {
 	struct ibv_td ibv_td;
 	atomic_int refs;		/* parent domains */
-	int push_slot;			/* a slot of its own, or -1 */
+	int push_slot;			/* a slot of its own, or the shared one */
 };
 
 struct frnic_pd {
@@ -144,12 +146,15 @@ struct frnic_sq {
 	struct frnic_swr *wr;
 	struct frnic_qp_dbrec *dbrec;
 	void *scratch;			/* a WQE that wraps is built here */
-	uint32_t w0[4];			/* of the opcodes of the short path */
+	uint32_t w0[4];			/* control words of the short path: opcode */
+	uint32_t w1[16];		/* and send_flags */
 	uint32_t short_len;		/* inline bytes below which it is taken */
 	uint64_t db;			/* doorbell without the index */
 	void *db_page;
-	void *push_slot;		/* thread domain's, else NULL */
-	uint32_t push_size;
+	void *push_slot;
+	bool push_owned;		/* the lock below covers the slot as well */
+	int own_slot;			/* to give back with the QP, or the shared one */
+	uint32_t push_size;		/* largest WQE that is pushed, in bytes */
 	uint32_t max_inline;
 	uint16_t max_sge;
 	uint8_t max_units;
@@ -218,14 +223,17 @@ struct frnic_mw {
 	bool listed;
 };
 
+enum frnic_builder_state {
+	FRNIC_B_OPEN = 1 << 0,		/* a WQE is begun */
+	FRNIC_B_DATA = 1 << 1,		/* and takes a payload */
+	FRNIC_B_INLINE = 1 << 2,	/* which may be inline */
+	FRNIC_B_NEED_AV = 1 << 3,	/* and has no address yet */
+};
+
 /* A send WQE under construction between ibv_wr_start and ibv_wr_complete. */
 struct frnic_builder {
 	int err;			/* first error; the whole batch fails */
-	bool open;			/* a WQE is begun */
-	bool data;			/* and takes a payload */
-	bool local_only;		/* which cannot be inline */
-	bool need_av;			/* and has no address yet */
-	uint32_t start;
+	uint32_t state;			/* enum frnic_builder_state; 0: no WQE is begun */
 	uint32_t pi;
 	void *wqe;
 	void *last;			/* where the last WQE was built */

@@ -24,8 +24,8 @@ void frnic_lock_wait(struct frnic_lock *l)
 /* A removed entry: no QP has number 0 (SMI). */
 #define FRNIC_CQE_REMOVED	0
 
-/* Send opcodes have five bits; receives are told by their flag. */
-static const uint8_t frnic_send_wc[32] = {
+/* As wide as the CQE's field; receives are told by their flag. */
+static const uint8_t frnic_send_wc[256] = {
 	[FRNIC_WQE_OP_NOP] = IBV_WC_SEND,
 	[FRNIC_WQE_OP_SEND] = IBV_WC_SEND,
 	[FRNIC_WQE_OP_SEND_IMM] = IBV_WC_SEND,
@@ -42,7 +42,7 @@ static const uint8_t frnic_send_wc[32] = {
 static inline enum ibv_wc_opcode frnic_wc_opcode(uint32_t op)
 {
 	if (op < FRNIC_CQE_OP_RECV)
-		return frnic_send_wc[op & 31];
+		return frnic_send_wc[op];
 	return op == FRNIC_CQE_OP_RECV_WRITE_IMM ? IBV_WC_RECV_RDMA_WITH_IMM :
 						   IBV_WC_RECV;
 }
@@ -156,15 +156,16 @@ static inline uint64_t frnic_retire(struct frnic_qp *qp, uint32_t w1)
 	return frnic_retire_send(qp, w1);
 }
 
-static inline void frnic_cq_publish(struct frnic_cq *cq)
+static inline void frnic_cq_publish(struct frnic_cq *cq, uint32_t ci)
 {
+	cq->ci = ci;
 	/*
 	 * What was read from the entries has been stored to the caller's
 	 * memory; those stores, and so the reads, come before the device may
 	 * overwrite the entries.
 	 */
 	udma_to_device_barrier();
-	cq->dbrec->ci = htole32(cq->ci & FRNIC_INDEX_MASK);
+	cq->dbrec->ci = htole32(ci & FRNIC_INDEX_MASK);
 }
 
 /* What of a work completion only a receive has. */
@@ -215,7 +216,7 @@ static __attribute__((noinline)) int frnic_poll_any(struct frnic_cq *cq, int n, 
 		wc++;
 		n++;
 	}
-	frnic_cq_publish(cq);
+	frnic_cq_publish(cq, cq->ci);
 	frnic_unlock(&cq->lock);
 	return n;
 }
@@ -242,7 +243,7 @@ int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
 	if (unlikely(!frnic_trylock(&cq->lock)))
 		return frnic_poll_wait(cq, ne, wc);
 	ci = cq->ci;
-	for (n = 0; n < ne; n++) {
+	for (; ne > 0; ne--) {
 		cqe = frnic_cqe_at(cq, ci);
 		if (!cqe)
 			break;
@@ -251,12 +252,13 @@ int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
 		if (unlikely(cq->hot_qpn != (w0 & FRNIC_CQE_W0_QPN) ||
 			     (w1 & (FRNIC_CQE_FLAG_RECV << 24)) ||
 			     (cqe->w4 & htole32(FRNIC_CQE_W4_STATUS)))) {
+			n = ci - cq->ci;
 			cq->ci = ci;
-			return frnic_poll_any(cq, n, ne, wc);
+			return frnic_poll_any(cq, n, n + ne, wc);
 		}
 		wc->wr_id = frnic_retire_send(cq->hot, w1);
 		wc->status = IBV_WC_SUCCESS;
-		wc->opcode = frnic_send_wc[w0 >> 24 & 31];
+		wc->opcode = frnic_send_wc[w0 >> 24];
 		wc->vendor_err = 0;
 		wc->byte_len = le32toh(cqe->byte_count);
 		wc->qp_num = w0 & FRNIC_CQE_W0_QPN;
@@ -264,10 +266,9 @@ int frnic_poll_cq(struct ibv_cq *ibcq, int ne, struct ibv_wc *wc)
 		wc++;
 		ci++;
 	}
-	if (n) {
-		cq->ci = ci;
-		frnic_cq_publish(cq);
-	}
+	n = ci - cq->ci;
+	if (n)
+		frnic_cq_publish(cq, ci);
 	frnic_unlock(&cq->lock);
 	return n;
 }
@@ -347,7 +348,7 @@ static int frnic_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *att
 	ret = frnic_next(cq);
 	if (ret) {
 		if (ci != cq->ci)
-			frnic_cq_publish(cq);
+			frnic_cq_publish(cq, cq->ci);
 		frnic_unlock(&cq->lock);
 	}
 	return ret;
@@ -363,7 +364,7 @@ static void frnic_end_poll(struct ibv_cq_ex *ibcq)
 	struct frnic_cq *cq = to_fcq_ex(ibcq);
 
 	cq->cur = NULL;
-	frnic_cq_publish(cq);
+	frnic_cq_publish(cq, cq->ci);
 	frnic_unlock(&cq->lock);
 }
 

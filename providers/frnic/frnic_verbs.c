@@ -130,12 +130,38 @@ void frnic_unimport_pd(struct ibv_pd *ibpd)
 	free(to_fpd(ibpd));
 }
 
+/* A push slot for one owner, from the range that is meant for its kind; the shared one when they are all taken. */
+static int frnic_take_slot(struct frnic_context *ctx, int first, int end)
+{
+	int slot = FRNIC_PUSH_SHARED;
+	int i;
+
+	pthread_mutex_lock(&ctx->slots_mutex);
+	for (i = first; i < end; i++) {
+		if (!(ctx->slots & (1u << i))) {
+			ctx->slots |= 1u << i;
+			slot = i;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&ctx->slots_mutex);
+	return slot;
+}
+
+static void frnic_give_slot(struct frnic_context *ctx, int slot)
+{
+	if (slot == FRNIC_PUSH_SHARED)
+		return;
+	pthread_mutex_lock(&ctx->slots_mutex);
+	ctx->slots &= ~(1u << slot);
+	pthread_mutex_unlock(&ctx->slots_mutex);
+}
+
 struct ibv_td *frnic_alloc_td(struct ibv_context *ibctx,
 			      struct ibv_td_init_attr *attr)
 {
 	struct frnic_context *ctx = to_fctx(ibctx);
 	struct frnic_td *td;
-	int i;
 
 	if (attr->comp_mask) {
 		errno = EOPNOTSUPP;
@@ -145,33 +171,40 @@ struct ibv_td *frnic_alloc_td(struct ibv_context *ibctx,
 	if (!td)
 		return NULL;
 	td->ibv_td.context = ibctx;
-	td->push_slot = -1;
-	pthread_mutex_lock(&ctx->td_mutex);
-	for (i = FRNIC_PUSH_SLOTS - FRNIC_TD_SLOTS; i < FRNIC_PUSH_SLOTS; i++) {
-		if (!(ctx->td_slots & (1u << i))) {
-			ctx->td_slots |= 1u << i;
-			td->push_slot = i;
-			break;
-		}
-	}
-	pthread_mutex_unlock(&ctx->td_mutex);
+	td->push_slot = frnic_take_slot(ctx, FRNIC_PUSH_TD, FRNIC_PUSH_SLOTS);
 	return &td->ibv_td;
 }
 
 int frnic_dealloc_td(struct ibv_td *ibtd)
 {
-	struct frnic_context *ctx = to_fctx(ibtd->context);
 	struct frnic_td *td = to_ftd(ibtd);
 
 	if (atomic_load(&td->refs))
 		return EBUSY;
-	if (td->push_slot >= 0) {
-		pthread_mutex_lock(&ctx->td_mutex);
-		ctx->td_slots &= ~(1u << td->push_slot);
-		pthread_mutex_unlock(&ctx->td_mutex);
-	}
+	frnic_give_slot(to_fctx(ibtd->context), td->push_slot);
 	free(td);
 	return 0;
+}
+
+/*
+ * One thread at a time posts to the objects of a thread domain, whose slot they
+ * share; another queue pair's slot is covered by its own lock.
+ */
+static void frnic_qp_push(struct frnic_context *ctx, struct frnic_qp *qp,
+			  const struct frnic_td *td)
+{
+	struct frnic_sq *sq = &qp->sq;
+	int slot;
+
+	if (!ctx->push)
+		return;
+	if (!td)
+		sq->own_slot = frnic_take_slot(ctx, FRNIC_PUSH_QP,
+					       FRNIC_PUSH_TD);
+	slot = td ? td->push_slot : sq->own_slot;
+	sq->push_slot = ctx->push + slot * FRNIC_PUSH_SLOT_SIZE;
+	sq->push_owned = slot != FRNIC_PUSH_SHARED;
+	sq->push_size = ctx->push_size;
 }
 
 struct ibv_pd *frnic_alloc_parent_domain(struct ibv_context *ibctx,
@@ -1153,12 +1186,7 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 	qp->sq.db = (uint64_t)FRNIC_DB_TYPE_SQ << 24 | qp->vqp.qp.qp_num;
 	qp->sq.db_page = ctx->db;
 	qp->rq.db = (uint64_t)FRNIC_DB_TYPE_RQ << 24 | qp->vqp.qp.qp_num;
-	if (ctx->push) {
-		qp->sq.push_size = ctx->push_size;
-		if (td && td->push_slot >= 0)
-			qp->sq.push_slot = ctx->push +
-				td->push_slot * FRNIC_PUSH_SLOT_SIZE;
-	}
+	frnic_qp_push(ctx, qp, td);
 	if (send_ops)
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	attr->cap.max_send_wr = qp->sq.max_wr;
@@ -1285,6 +1313,7 @@ int frnic_destroy_qp(struct ibv_qp *ibqp)
 	frnic_cq_detach(to_fcq(ibqp->send_cq), &qp->ref[0]);
 	if (ibqp->recv_cq != ibqp->send_cq)
 		frnic_cq_detach(to_fcq(ibqp->recv_cq), &qp->ref[1]);
+	frnic_give_slot(to_fctx(ibqp->context), qp->sq.own_slot);
 	frnic_buf_free(&qp->buf);
 	frnic_free_qp(qp);
 	return 0;

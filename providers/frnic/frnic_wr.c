@@ -6,6 +6,9 @@
  */
 #include <errno.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "frnic.h"
 
@@ -174,28 +177,46 @@ static inline void frnic_doorbell(struct frnic_sq *sq, uint32_t index)
 	mmio_write64_le(sq->db_page, htole64(sq->db | (uint64_t)index << 32));
 }
 
+/* One unit; x86 has wider moves than the loop over words that any machine has. */
+static inline void frnic_copy_unit(void *slot, const void *wqe)
+{
+#ifdef __SSE2__
+	const __m128i *s = wqe;
+	__m128i *d = slot;
+	int i;
+
+	for (i = 0; i < FRNIC_WQE_UNIT / 16; i++)
+		_mm_store_si128(d + i, _mm_loadu_si128(s + i));
+#else
+	mmio_memcpy_x64(slot, wqe, FRNIC_WQE_UNIT);
+#endif
+}
+
 /*
  * A whole WQE into a push slot, which rings as well. The device reads the ring
- * if the burst comes in pieces, so the WQE stands there in any case.
+ * if the burst comes in pieces, so the WQE stands there in any case. Called by
+ * the slot's owner, or under the shared slot's lock.
  */
-static inline void frnic_push(struct frnic_qp *qp, const void *wqe, size_t len)
+static inline void frnic_push(struct frnic_sq *sq, const void *wqe,
+			      uint32_t units)
 {
-	struct frnic_context *ctx = to_fctx(qp->vqp.qp.context);
-	void *slot = qp->sq.push_slot;
+	uint32_t i;
 
 	udma_to_device_barrier();
-	if (slot) {
-		mmio_wc_start();
-		mmio_memcpy_x64(slot, wqe, len);
-		mmio_flush_writes();
-		return;
-	}
-	frnic_lock(&ctx->push_lock);
 	mmio_wc_start();
-	slot = ctx->push + ctx->push_next++ %
-	       (FRNIC_PUSH_SLOTS - FRNIC_TD_SLOTS) * FRNIC_PUSH_SLOT_SIZE;
-	mmio_memcpy_x64(slot, wqe, len);
+	for (i = 0; i < units; i++)
+		frnic_copy_unit(sq->push_slot + i * FRNIC_WQE_UNIT,
+				wqe + i * FRNIC_WQE_UNIT);
 	mmio_flush_writes();
+}
+
+static void frnic_push_shared(struct frnic_qp *qp, const void *wqe,
+			      uint32_t units)
+{
+	struct frnic_context *ctx = to_fctx(qp->vqp.qp.context);
+
+	frnic_lock(&ctx->push_lock);
+	frnic_push(&qp->sq, wqe, units);
 	frnic_unlock(&ctx->push_lock);
 }
 
@@ -204,19 +225,20 @@ static inline void frnic_push(struct frnic_qp *qp, const void *wqe, size_t len)
  * the bridge passes bursts, by pushing it. Called under the queue's lock:
  * indices reach the device in order.
  */
-static void frnic_ring(struct frnic_qp *qp, uint32_t pi, const void *single,
-		       uint32_t units)
+static inline void frnic_ring(struct frnic_qp *qp, uint32_t pi,
+			      const void *single, uint32_t units)
 {
 	struct frnic_sq *sq = &qp->sq;
-	size_t len = units * FRNIC_WQE_UNIT;
 
 	sq->pi = pi;
 	pi &= FRNIC_INDEX_MASK;
 	frnic_record(sq, pi);
-	if (single && len <= sq->push_size)
-		frnic_push(qp, single, len);
-	else
+	if (!single || units * FRNIC_WQE_UNIT > sq->push_size)
 		frnic_doorbell(sq, pi);
+	else if (sq->push_owned)
+		frnic_push(sq, single, units);
+	else
+		frnic_push_shared(qp, single, units);
 }
 
 /* Builds one WQE; returns its units, or a negative errno. */
@@ -401,7 +423,10 @@ void frnic_sq_ready(struct frnic_qp *qp, bool ready)
 {
 	struct frnic_sq *sq = &qp->sq;
 	uint32_t qpn = qp->vqp.qp.qp_num;
+	uint32_t i;
 
+	for (i = 0; i < ARRAY_SIZE(sq->w1); i++)
+		sq->w1[i] = (frnic_flags[i] | sq->sig_all) << 24 | 1u << 28;
 	sq->w0[IBV_WR_RDMA_WRITE] = FRNIC_WQE_OP_WRITE << 24 | qpn;
 	sq->w0[IBV_WR_RDMA_WRITE_WITH_IMM] = FRNIC_WQE_OP_WRITE_IMM << 24 | qpn;
 	sq->w0[IBV_WR_SEND] = FRNIC_WQE_OP_SEND << 24 | qpn;
@@ -431,7 +456,7 @@ static inline void frnic_copy_short(uint8_t *d, const uint8_t *s, uint32_t len)
 
 static __attribute__((noinline)) int frnic_push_short(struct frnic_qp *qp, const void *wqe)
 {
-	frnic_push(qp, wqe, FRNIC_WQE_UNIT);
+	frnic_push_shared(qp, wqe, 1);
 	frnic_unlock(&qp->sq.lock);
 	return 0;
 }
@@ -448,6 +473,7 @@ int frnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 {
 	struct frnic_qp *qp = to_fqp(ibqp);
 	struct frnic_sq *sq = &qp->sq;
+	struct frnic_wqe_ctrl *ctrl;
 	struct frnic_wqe_rdma *w;
 	struct frnic_swr *s;
 	uint32_t pi, slot, len;
@@ -468,9 +494,12 @@ int frnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	w = sq->buf + (size_t)slot * FRNIC_WQE_UNIT;
 	s = &sq->wr[slot];
 	len = wr->sg_list->length;
-	frnic_set_ctrl(w, sq->w0[wr->opcode], pi,
-		       frnic_wqe_flags(wr->send_flags) | sq->sig_all, 1, len,
-		       0);
+	ctrl = (struct frnic_wqe_ctrl *)w;
+	ctrl->w0 = htole32(sq->w0[wr->opcode]);
+	ctrl->w1 = htole32(sq->w1[wr->send_flags & 15] |
+			   (pi & FRNIC_WQE_CTRL_W1_INDEX));
+	ctrl->length = htole32(len);
+	ctrl->w3 = 0;
 	w->raddr = htole64(wr->wr.rdma.remote_addr);
 	w->rkey = htole32(wr->wr.rdma.rkey);
 	w->imm = wr->imm_data;
@@ -483,9 +512,12 @@ int frnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	sq->pi = pi;
 	pi &= FRNIC_INDEX_MASK;
 	frnic_record(sq, pi);
-	if (sq->push_size >= FRNIC_WQE_UNIT)
+	if (sq->push_owned)
+		frnic_push(sq, w, 1);
+	else if (sq->push_size)
 		return frnic_push_short(qp, w);
-	frnic_doorbell(sq, pi);
+	else
+		frnic_doorbell(sq, pi);
 	frnic_unlock(&sq->lock);
 	return 0;
 }
@@ -666,27 +698,26 @@ static void frnic_wr_fail(struct frnic_qp *qp, int err)
 		qp->b.err = err;
 }
 
-static void frnic_wr_finish(struct frnic_qp *qp)
+/* The begun WQE gets its first words and its place; state is not 0. */
+static inline void frnic_wr_finish(struct frnic_qp *qp)
 {
 	struct frnic_builder *b = &qp->b;
 	struct frnic_sq *sq = &qp->sq;
 	struct frnic_swr *s;
 	uint32_t units;
 
-	if (!b->open)
-		return;
-	b->open = false;
-	if (b->need_av)
+	if (unlikely(b->state & FRNIC_B_NEED_AV))
 		frnic_wr_fail(qp, EINVAL);
-	if (b->head == FRNIC_ATOMIC_SGE_OFF &&
-	    (b->num_sge != 1 || b->length != 8))
+	if (unlikely(b->head == FRNIC_ATOMIC_SGE_OFF &&
+		     (b->num_sge != 1 || b->length != 8)))
 		frnic_wr_fail(qp, EINVAL);
-	if (b->err)
+	b->state = 0;
+	if (unlikely(b->err))
 		return;
 	units = DIV_ROUND_UP(b->bytes, FRNIC_WQE_UNIT);
 	frnic_set_ctrl(b->wqe, b->w0, b->pi, b->flags, units, b->length,
 		       b->num_sge);
-	if (b->wqe == sq->scratch)
+	if (unlikely(b->wqe == sq->scratch))
 		frnic_copy_wqe(sq, b->pi, units);
 	b->last = b->wqe;
 	b->last_units = units;
@@ -697,6 +728,11 @@ static void frnic_wr_finish(struct frnic_qp *qp)
 	s->end = b->pi;
 }
 
+static __attribute__((noinline)) void frnic_wr_finish_prev(struct frnic_qp *qp)
+{
+	frnic_wr_finish(qp);
+}
+
 static void frnic_wr_start(struct ibv_qp_ex *ibqp)
 {
 	struct frnic_qp *qp = to_fqp_ex(ibqp);
@@ -704,11 +740,10 @@ static void frnic_wr_start(struct ibv_qp_ex *ibqp)
 
 	frnic_lock(&qp->sq.lock);
 	b->err = qp->vqp.qp.state < IBV_QPS_RTS ? EINVAL : 0;
-	b->open = false;
+	b->state = 0;
 	b->binds = NULL;
 	b->count = 0;
-	b->start = qp->sq.pi;
-	b->pi = b->start;
+	b->pi = qp->sq.pi;
 }
 
 /* The batch ends: windows keep their new keys, or get the old ones back. */
@@ -730,9 +765,10 @@ static int frnic_wr_complete(struct ibv_qp_ex *ibqp)
 	struct frnic_builder *b = &qp->b;
 	int err;
 
-	frnic_wr_finish(qp);
+	if (likely(b->state))
+		frnic_wr_finish(qp);
 	err = b->err;
-	if (!err && b->count)
+	if (likely(!err && b->count))
 		frnic_ring(qp, b->pi, b->count == 1 ? b->last : NULL,
 			   b->last_units);
 	frnic_wr_end(qp, !err);
@@ -744,20 +780,19 @@ static void frnic_wr_abort(struct ibv_qp_ex *ibqp)
 	frnic_wr_end(to_fqp_ex(ibqp), false);
 }
 
-static void *frnic_wr_begin(struct frnic_qp *qp, uint32_t op, bool data)
+static inline void *frnic_wr_begin(struct frnic_qp *qp, uint32_t op,
+				   uint32_t state)
 {
 	struct frnic_builder *b = &qp->b;
 	struct frnic_sq *sq = &qp->sq;
 	struct frnic_wqe_rdma *w;
 
-	frnic_wr_finish(qp);
-	if (!b->err && frnic_sq_full(sq, b->pi))
-		b->err = ENOMEM;
-	b->wqe = b->err ? sq->scratch : frnic_wqe_at(sq, b->pi);
-	b->open = true;
-	b->data = data;
-	b->local_only = false;
-	b->need_av = qp->ud;
+	if (unlikely(b->state))
+		frnic_wr_finish_prev(qp);
+	if (unlikely(frnic_sq_full(sq, b->pi)))
+		frnic_wr_fail(qp, ENOMEM);
+	b->wqe = unlikely(b->err) ? sq->scratch : frnic_wqe_at(sq, b->pi);
+	b->state = FRNIC_B_OPEN | state | (qp->ud ? FRNIC_B_NEED_AV : 0);
 	b->w0 = op << 24 | qp->vqp.qp.qp_num;
 	b->flags = frnic_wqe_flags(qp->vqp.qp_ex.wr_flags & ~IBV_SEND_INLINE) |
 		   sq->sig_all;
@@ -775,14 +810,16 @@ static void *frnic_wr_begin(struct frnic_qp *qp, uint32_t op, bool data)
 
 static void frnic_wr_send(struct ibv_qp_ex *ibqp)
 {
-	frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND, true);
+	frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND,
+			   FRNIC_B_DATA | FRNIC_B_INLINE);
 }
 
 static void frnic_wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm)
 {
 	struct frnic_wqe_rdma *w;
 
-	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND_IMM, true);
+	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND_IMM,
+			   FRNIC_B_DATA | FRNIC_B_INLINE);
 	w->imm = imm;
 }
 
@@ -790,16 +827,19 @@ static void frnic_wr_send_inv(struct ibv_qp_ex *ibqp, uint32_t key)
 {
 	struct frnic_wqe_inv *w;
 
-	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND_INV, true);
+	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND_INV,
+			   FRNIC_B_DATA | FRNIC_B_INLINE);
 	w->key = htole32(key);
 }
 
-static struct frnic_wqe_rdma *frnic_wr_rdma(struct ibv_qp_ex *ibqp, uint32_t op,
-					    uint32_t rkey, uint64_t raddr)
+static inline struct frnic_wqe_rdma *frnic_wr_rdma(struct ibv_qp_ex *ibqp,
+						   uint32_t op, uint32_t state,
+						   uint32_t rkey,
+						   uint64_t raddr)
 {
 	struct frnic_wqe_rdma *w;
 
-	w = frnic_wr_begin(to_fqp_ex(ibqp), op, true);
+	w = frnic_wr_begin(to_fqp_ex(ibqp), op, state);
 	w->raddr = htole64(raddr);
 	w->rkey = htole32(rkey);
 	return w;
@@ -808,20 +848,21 @@ static struct frnic_wqe_rdma *frnic_wr_rdma(struct ibv_qp_ex *ibqp, uint32_t op,
 static void frnic_wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
 				uint64_t raddr)
 {
-	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_WRITE, rkey, raddr);
+	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_WRITE, FRNIC_B_DATA | FRNIC_B_INLINE,
+		      rkey, raddr);
 }
 
 static void frnic_wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
 				    uint64_t raddr, __be32 imm)
 {
-	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_WRITE_IMM, rkey, raddr)->imm = imm;
+	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_WRITE_IMM,
+		      FRNIC_B_DATA | FRNIC_B_INLINE, rkey, raddr)->imm = imm;
 }
 
 static void frnic_wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			       uint64_t raddr)
 {
-	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_READ, rkey, raddr);
-	to_fqp_ex(ibqp)->b.local_only = true;
+	frnic_wr_rdma(ibqp, FRNIC_WQE_OP_READ, FRNIC_B_DATA, rkey, raddr);
 }
 
 static void frnic_wr_atomic(struct ibv_qp_ex *ibqp, uint32_t op, uint32_t rkey,
@@ -830,12 +871,11 @@ static void frnic_wr_atomic(struct ibv_qp_ex *ibqp, uint32_t op, uint32_t rkey,
 	struct frnic_builder *b = &to_fqp_ex(ibqp)->b;
 	struct frnic_wqe_atomic *w;
 
-	w = frnic_wr_begin(to_fqp_ex(ibqp), op, true);
+	w = frnic_wr_begin(to_fqp_ex(ibqp), op, FRNIC_B_DATA);
 	w->raddr = htole64(raddr);
 	w->rkey = htole32(rkey);
 	w->swap_add = htole64(swap_add);
 	w->compare = htole64(compare);
-	b->local_only = true;
 	b->head = FRNIC_ATOMIC_SGE_OFF;
 	b->bytes = FRNIC_ATOMIC_SGE_OFF;
 }
@@ -858,7 +898,7 @@ static void frnic_wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t key)
 {
 	struct frnic_wqe_inv *w;
 
-	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_LOCAL_INV, false);
+	w = frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_LOCAL_INV, 0);
 	w->key = htole32(key);
 }
 
@@ -870,7 +910,7 @@ static void frnic_wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw,
 	void *w;
 	int ret;
 
-	w = frnic_wr_begin(qp, FRNIC_WQE_OP_BIND_MW, false);
+	w = frnic_wr_begin(qp, FRNIC_WQE_OP_BIND_MW, 0);
 	if (mw->type != IBV_MW_TYPE_2) {
 		frnic_wr_fail(qp, EINVAL);
 		return;
@@ -897,14 +937,14 @@ static void frnic_wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 	struct frnic_wqe_ud *w = b->wqe;
 	__be32 imm;
 
-	if (unlikely(!b->open))
+	if (unlikely(!b->state))
 		return;
 	imm = w->imm;
 	*w = to_fah(ah)->av;
 	w->dest = htole32(qpn & FRNIC_WQE_UD_DEST_DQPN);
 	w->qkey = htole32(qkey);
 	w->imm = imm;
-	b->need_av = false;
+	b->state &= ~FRNIC_B_NEED_AV;
 }
 
 static void frnic_wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t n,
@@ -916,7 +956,7 @@ static void frnic_wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t n,
 	uint64_t length = 0;
 	size_t i;
 
-	if (unlikely(!b->open || !b->data || n > qp->sq.max_sge ||
+	if (unlikely(!(b->state & FRNIC_B_DATA) || n > qp->sq.max_sge ||
 		     (b->head == FRNIC_ATOMIC_SGE_OFF && n > 1))) {
 		frnic_wr_fail(qp, EINVAL);
 		return;
@@ -955,7 +995,7 @@ static void frnic_wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t n,
 	size_t length = 0;
 	size_t i;
 
-	if (unlikely(!b->open || !b->data || b->local_only)) {
+	if (unlikely(!(b->state & FRNIC_B_INLINE))) {
 		frnic_wr_fail(qp, EINVAL);
 		return;
 	}
@@ -976,12 +1016,23 @@ static void frnic_wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t n,
 static void frnic_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 				     size_t length)
 {
+	struct frnic_qp *qp = to_fqp_ex(ibqp);
+	struct frnic_builder *b = &qp->b;
 	const struct ibv_data_buf buf = {
 		.addr = addr,
 		.length = length,
 	};
 
-	frnic_wr_set_inline_data_list(ibqp, 1, &buf);
+	if (length > FRNIC_SHORT_MAX || length > qp->sq.max_inline ||
+	    !(b->state & FRNIC_B_INLINE)) {
+		frnic_wr_set_inline_data_list(ibqp, 1, &buf);
+		return;
+	}
+	frnic_copy_short(b->wqe + b->head, addr, length);
+	b->flags |= FRNIC_WQE_FLAG_INLINE;
+	b->length = length;
+	b->num_sge = 0;
+	b->bytes = b->head + length;
 }
 
 #define FRNIC_OPS_UD	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)

@@ -1338,7 +1338,7 @@ static void test_domains(void)
 	CHECK(!fake.ops.alloc_parent_domain(ctx, &a) && errno == EINVAL);
 }
 
-/* A lone WQE goes through the push page if it fits; slots rotate, a list rings. */
+/* A lone WQE goes through the push page if it fits; a list rings. */
 static void test_push(void)
 {
 	struct c c = make_cq(64);
@@ -1351,8 +1351,9 @@ static void test_push(void)
 	memset(data, 0x3c, sizeof(data));
 	*fake.db = 0;
 	for (int i = 0; i < 5; i++) {
+		data[0] = i;
 		CHECK(!post(&q, &wr));
-		CHECK(!memcmp(fake.push + (i & 3) * 512, q.sq + pi * 64, 64));
+		CHECK(!memcmp(fake.push + 512, q.sq + pi * 64, 64));
 		CHECK(get32(q.dbrec, 0) == ++pi && *fake.db == 0);
 	}
 	s.length = 90; /* two units */
@@ -1364,6 +1365,41 @@ static void test_push(void)
 	wr.next = &two;
 	CHECK(!post(&q, &wr) && *fake.db == sq_db(&q, pi += 2));
 	drop(&q, &c);
+}
+
+/* The first three queue pairs have a slot each, the others share slot 0; a slot comes back with its queue pair. Both kinds of post. */
+static void test_push_slots(void)
+{
+	static const int slots[] = { 1, 2, 3, 0, 0 };
+	struct c c[6];
+	struct q q[6];
+	uint64_t data;
+	struct ibv_sge s = { .addr = (uintptr_t)&data, .length = 8 };
+	struct ibv_send_wr wr = { .sg_list = &s, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE };
+
+	*fake.db = 0;
+	for (int i = 0; i < 5; i++) {
+		c[i] = make_cq(16);
+		q[i] = make_qp(IBV_QPT_RC, &c[i], 8, 1, 64);
+	}
+	for (int len = 8; len <= 40; len += 32) /* the short path and the other: one unit, two */
+		for (int i = 0; i < 5; i++) {
+			uint8_t big[40];
+
+			memset(big, 0x10 * i + len, sizeof(big));
+			s = (struct ibv_sge){ .addr = (uintptr_t)big, .length = len };
+			CHECK(!post(&q[i], &wr));
+			CHECK(!memcmp(fake.push + slots[i] * 512 + 32, big, len) && *fake.db == 0);
+		}
+	drop(&q[1], &c[1]);
+	c[5] = make_cq(16);
+	q[5] = make_qp(IBV_QPT_RC, &c[5], 8, 1, 64);
+	data = 0x1234;
+	s = (struct ibv_sge){ .addr = (uintptr_t)&data, .length = 8 };
+	CHECK(!post(&q[5], &wr) && !memcmp(fake.push + 2 * 512 + 32, &data, 8));
+	for (int i = 0; i < 6; i++)
+		if (i != 1)
+			drop(&q[i], &c[i]);
 }
 
 static void test_match(void)
@@ -1409,6 +1445,7 @@ static const struct {
 	{ "many_qps", test_many_qps, 0 }, { "reset", test_reset, 0 },
 	{ "resize", test_resize, 0 },	  { "cq_ex", test_cq_ex, 0 },	    { "wr_api", test_wr_api, 0 },
 	{ "wr_api_ud", test_wr_api_ud, 0 }, { "domains", test_domains, 0 }, { "push", test_push, 128 },
+	{ "push_slots", test_push_slots, 128 },
 };
 
 int main(void)
