@@ -52,7 +52,7 @@ for ((i = 1; i <= ROUNDS; i++)); do
 	case $victim$NODE in 0server|1client|2*) pkill -KILL -P $pid;; esac
 	barrier killed
 	# The end that lost its peer notices by itself, or its user ends it.
-	wait_for 3 ended $pid || pkill -KILL -P $pid
+	wait_for 1 ended $pid || pkill -KILL -P $pid
 	wait $pid 2> /dev/null
 	wait_for 30 settled; rc=$?
 	name=${program##*/}

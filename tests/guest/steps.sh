@@ -58,6 +58,23 @@ pair() {
 	return $rc
 }
 
+# For a step whose server does not end by itself, as cmtime's: "stays MARK PROGRAM..." on the server, "leaves MARK PROGRAM..." on the client. When the
+# client's program has ended it leaves the file MARK, and the server's, if it still ran, is ended: status 0.
+stays() {
+	local mark=$1 pid; shift
+	"$@" & pid=$!
+	until [ -e "$mark" ] || ended $pid; do sleep 0.5; done
+	ended $pid && { wait $pid; echo "the server ended by itself, status $?"; return 1; }
+	kill $pid; wait $pid
+	rm -f "$mark"
+}
+leaves() {
+	local mark=$1 rc; shift
+	"$@"; rc=$?
+	: > "$mark"
+	return $rc
+}
+
 # Free objects as the driver counts them: "qp 2 cq 3 mr 1 pd 2 ...".
 resources() { rdma resource show "$DEV" | tr -s ' ' | sed 's/^[0-9]*: [^ ]*: //'; }
 
@@ -68,6 +85,7 @@ settled() { [ "$(state)" = "$START" ]; }
 # reload: the driver out and in again; the device is gone in between. ended PID: it runs no more.
 reload() { rmmod frnic && [ ! -e /sys/class/infiniband/$DEV ] && frnic_load; }
 ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
+export -f stays leaves ended
 
 counter() { cat /sys/class/infiniband/$DEV/ports/1/hw_counters/"$1"; } # NAME
 whole() { grep -Eq '^[1-9][0-9]* passed, 0 failed$' "$1"; } # LOG of a program that counts its checks
