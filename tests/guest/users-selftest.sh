@@ -19,6 +19,20 @@ cannot known "fails as known" 20 none true "echo no XRC; exit 1" 'no XRC' "no XR
 cannot known "status as known" 20 none true "exit 16" 'status: client 16, server 0' "known status"
 cannot bad "fails otherwise" 20 none true "echo oops; exit 1" 'no XRC' "no XRC here"
 cannot good "passes after all" 20 none true true 'no XRC' "no XRC here"
+# As in a shell that was late (users.sh): SIGCHLD, signal 17, is blocked.
+blocked() { local n v; while read -r n v; do [ "$n" = SigBlk: ] && return $((!(16#$v & 0x10000))); done < /proc/$BASHPID/status; }
+tick() {
+	local i pad=()
+	for ((i = 0; i < 500; i++)); do
+		blocked && break
+		pad+=({1..200}) # another address in the variable that was not set
+		read -r -t 0.000001 -u 7 _
+	done
+	read -r -t 0.1 -u 7 _
+}
+export -f blocked tick
+use good "ticks were late, server ends" 20 none "sleep 2" "sleep 1"
+MODE=stays use good "ticks were late, server stays" 20 none "sleep 60" "sleep 1"
 X
 for node in server client; do
 	NODE=$node SHARE=$dir TOP=$top FRNIC_LIB=$top/tests/vm/guest-lib.sh GROUP=../../../build/test/users-selftest/group \
@@ -38,6 +52,8 @@ ROW known | fails as known | cannot pass: no XRC here
 ROW known | status as known | cannot pass: known status
 ROW bad | fails otherwise | FAILED: status client 1, server 0, and not as known (no XRC here)
 ROW good | passes after all | passed
+ROW good | ticks were late, server ends | passed
+ROW good | ticks were late, server stays | passed
 2 cannot pass
-3 passed, 7 failed
+5 passed, 7 failed
 X

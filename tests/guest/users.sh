@@ -5,33 +5,55 @@
 . "$(dirname "$0")/steps.sh"
 
 CANNOT=0 USES=0
+# A pause without a process: under emulation each of those is felt by the server. bash 5.2's read -t, when its time is over before it begins (a shell that
+# was not scheduled for so long), sets the shell's signal mask from a variable that was never set (read.def, prevset). So no shell that ticks may need a
+# signal: it is not the parent of what it looks at, and it is ended by SIGKILL.
 mkfifo /tmp/tick; exec 7<> /tmp/tick
-tick() { read -r -t 0.1 -u 7 _; } # a pause without a process: under emulation each of those is felt by the server
+tick() { read -r -t 0.1 -u 7 _; }
 
-# serve DONE MODE LINE: runs a server until it ends, or (MODE stays) until the client has created DONE. A server of MODE ends that is still there
-# ten seconds after its client is an error.
+# doing GROUP: what the processes of this group wait for
+doing() {
+	local p
+	for p in $(pgrep -g "$1"); do
+		ps -o pid=,stat=,time=,wchan=,args= -p "$p"
+		cat "/proc/$p/stack"
+	done
+}
+
+# watch GROUP DONE MODE: looks at a server until it has ended, or (MODE stays) until the client has created DONE, and ends it then (status 10). A server of
+# MODE ends that is still there ten seconds after its client is ended, too (status 11).
+watch() {
+	local end
+	while kill -0 "$1" 2> /dev/null && [ ! -e "$2" ]; do tick; done
+	end=$((SECONDS + 10))
+	while [ "$3" = ends ] && [ $SECONDS -lt $end ] && kill -0 "$1" 2> /dev/null; do tick; done
+	kill -0 "$1" 2> /dev/null || return 0
+	[ "$3" = stays ] || doing "$1"
+	kill -TERM -- -"$1"
+	end=$((SECONDS + 3))
+	while kill -0 "$1" 2> /dev/null && [ $SECONDS -lt $end ]; do tick; done
+	kill -KILL -- -"$1" 2> /dev/null
+	[ "$3" = stays ] && return 10
+	return 11
+}
+
+# serve DONE MODE LINE: runs a server, watched; its status, or 0 if it was to stay and did.
 serve() {
-	local pid rc end
+	local pid rc watch
 	rm -f "$1"
 	set -m; bash -c "$3" & pid=$!; set +m
 	trap 'kill -KILL -- -$pid; exit 1' TERM
-	while kill -0 $pid 2> /dev/null && [ ! -e "$1" ]; do tick; done
-	end=$((SECONDS + 10))
-	while [ "$2" = ends ] && [ $SECONDS -lt $end ] && kill -0 $pid 2> /dev/null; do tick; done
-	if kill -0 $pid 2> /dev/null; then
-		kill -TERM -- -$pid
-		end=$((SECONDS + 3))
-		while kill -0 $pid 2> /dev/null && [ $SECONDS -lt $end ]; do tick; done
-		kill -KILL -- -$pid 2> /dev/null
-		wait $pid 2> /dev/null
-		[ "$2" = stays ] || { echo "the server still ran after its client's end"; return 1; }
-		return 0
-	fi
+	watch $pid "$1" "$2" & watch=$!
 	wait $pid; rc=$?
+	wait $watch
+	case $? in
+	10) return 0;;
+	11) echo "the server still ran after its client's end"; return 1;;
+	esac
 	[ "$2" = ends ] || echo "the server ended by itself with status $rc"
 	return $rc
 }
-export -f serve tick
+export -f serve watch tick doing
 
 # What is wanted to know of a program that failed: what the device's counters did meanwhile, and, if it hangs, its QPs two seconds before its limit.
 counted() { # > NAME=VALUE of each counter
@@ -64,7 +86,7 @@ both() {
 	pair "$log" "$1" "$2" "serve $done ${MODE:-ends} \"\$USER_LINE\"" ": > $SHARE/began.$USES; $4
 		rc=\$?; : > $done; exit \$rc"
 	rc=$?
-	kill $late 2> /dev/null; wait $late 2> /dev/null
+	kill -KILL $late 2> /dev/null; wait $late 2> /dev/null
 	changes $OUT/counted >> $SHARE/state.$USES.$NODE
 	if [ "$NODE" = server ]; then cp "$log" "$SLOG"; put src.$USES $rc; fi
 	barrier judged
