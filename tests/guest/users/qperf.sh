@@ -12,8 +12,8 @@ for t in uc_lat uc_bw uc_bi_bw uc_rdma_write_lat uc_rdma_write_bw; do
 		"its UC tests do not use -cm and address by LID, without a GID index"
 done
 for t in ud_lat ud_bw ud_bi_bw; do
-	MODE=stays cannot qperf "$t" 20 tcp:19765 qperf "qperf -t 1 -cm 1 $S $t" 'address handle' \
-		"its server takes an address from a connection request, which has none (cm_open_server)"
+	MODE=stays cannot qperf "$t" 20 tcp:19765 qperf "qperf -t 1 -cm 1 $S $t" 'failed to create address handle' \
+		"its UD tests do not use -cm and address by LID, without a GID index"
 done
-MODE=stays cannot qperf "rc_lat without -cm 1" 20 tcp:19765 qperf "qperf -t 1 -i $DEV:1 $S rc_lat" 'RTR|failed' "it addresses by LID"
+MODE=stays cannot qperf "rc_lat without -cm 1" 20 tcp:19765 qperf "qperf -t 1 -i $DEV:1 $S rc_lat" 'failed to modify QP to RTR' "it addresses by LID, without a GID index"
 q tcp_lat " "
