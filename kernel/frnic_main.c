@@ -414,7 +414,8 @@ static void frnic_recover(struct frnic_dev *fdev)
 {
 	struct device *dev = &fdev->pdev->dev;
 
-	if (!fdev->hw_up)
+	/* frnic_kill() says so again, and what failed may be reset by now. */
+	if (!fdev->hw_up || (frnic_alive(fdev) && !frnic_failed(fdev)))
 		return;
 
 	if (pci_device_is_present(fdev->pdev))

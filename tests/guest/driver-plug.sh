@@ -1,14 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# R1.9, R2.7: the card is taken away, reset or in error while ib_write_bw uses it, and comes back. One guest, two cards on one wire (driver-ns.sh).
+# R1.9, R2.7: the card is taken away, reset or in error while ib_send_bw uses it, and comes back. One guest, two cards on one wire (driver-ns.sh).
 . "$(dirname "$0")/driver-ns.sh"
 
 start_hurting
 
 # 1. PCI function reset (FLR).
-grep -q flr $SYS/"$P1"/reset_method; verdict "FLR is offered" $?
+methods=" $(cat $SYS/"$P1"/reset_method) "
+[[ $methods = *" flr "* ]]; verdict "FLR is offered" $?
 flr() { echo flr > $SYS/"$P1"/reset_method && echo 1 > $SYS/"$P1"/reset; }
 hurt "FLR" flr back_a
+
+[[ $methods = *" bus "* ]]; verdict "secondary bus reset is offered" $?
+sbr() { echo bus > $SYS/"$P1"/reset_method && echo 1 > $SYS/"$P1"/reset; }
+hurt "secondary bus reset" sbr back_a
+
+# The card can write to memory no more, not even an event that says so: the driver finds it failed and resets it (hot reset).
+cut_off() { setpci -s "$P1" COMMAND=0:4 && wait_for 60 recovered; }
+recovered() { dmesg | grep -q "frnic $P1: recovered"; }
+hurt "DMA cut off" cut_off back_a
+[ "$(dmesg | grep -c "frnic $P1: fatal")" = 1 ]; verdict "DMA cut off: one reset was enough" $?
 
 # 2. Driver taken off and put on; function removed and found again.
 unbind() { echo "$P1" > /sys/bus/pci/drivers/frnic/unbind; }
@@ -32,7 +43,7 @@ hurt "hot unplug" unplug1 replug1
 hurt "hot unplug, again" unplug1 replug1
 
 # 4. The other end goes: its peer's retries run out.
-load "$LONG"; verdict "receiver unplugged: ib_write_bw runs" $? /tmp/load.a
+TOOL=ib_send_bw load "$LONG"; verdict "receiver unplugged: ib_send_bw runs" $? /tmp/load.b
 unplug frnic2; verdict "receiver unplugged" $?
 wait_for 60 ended $PA || kill -KILL $PA
 wait $PA 2> /dev/null; end=$?; [ $end != 0 ] && [ $end -lt 128 ]; verdict "receiver unplugged: the sender ends with an error ($end)" $? /tmp/load.a
