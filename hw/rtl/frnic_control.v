@@ -76,6 +76,15 @@ module frnic_control #(
     output wire [15:0]                   eth_maxframe,
     output wire [63:0]                   eth_mcast,
     output wire                          refuse,
+    // Multicast table: entries in use, reader (image 0x20..0x3f)
+    output wire [LOG_MCASTS:0]           used_mcasts,
+    input  wire                          mc_rd_valid,
+    output wire                          mc_rd_ready,
+    input  wire [LOG_MCASTS-1:0]         mc_rd_index,
+    output wire                          mc_rd_done,
+    output wire                          mc_rd_live,
+    output wire                          mc_rd_err,
+    output wire [255:0]                  mc_rd_data,
     // Hot reset: see frnic_hot_reset
     output wire                          drain,
     input  wire                          idle,
@@ -143,7 +152,7 @@ module frnic_control #(
     output wire [7:0]                    upd_index,
     output wire [255:0]                  upd_data,
     // Counters: pulses by enum counter; bytes of TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX
-    input  wire [67:0]                   cnt_pulse,
+    input  wire [68:0]                   cnt_pulse,
     input  wire [83:0]                   cnt_bytes,
     // Side port of frnic_db
     output wire                          dbs_req,
@@ -273,7 +282,6 @@ module frnic_control #(
     wire [LOG_EQS:0] used_eqs;
     wire [LOG_SRQS:0] used_srqs;
     wire [LOG_MRS:0] used_mrs;
-    wire [LOG_MCASTS:0] used_mcasts;
     wire [LOG_BUFS:0] free_bufs;
     wire prealloc;
     wire cmdq_en, cmdq_start, cmdq_stop, cmdq_eq_en, bad_cmdq;
@@ -291,7 +299,7 @@ module frnic_control #(
     wire [7:0] dev_ev_type;
     wire [7:0] dev_ev_subtype;
     wire [31:0] dev_ev_data;
-    wire [67:0] own_pulse;
+    wire [68:0] own_pulse;
 
     assign dbs_addr = side_addr;
 
@@ -327,8 +335,8 @@ module frnic_control #(
         .ev_valid(dev_ev_valid), .ev_ready(dev_ev_ready), .ev_type(dev_ev_type), .ev_subtype(dev_ev_subtype), .ev_data(dev_ev_data)
     );
 
-    assign own_pulse = cnt_pulse | {67'd0, ev_ok} << `FRNIC_COUNTER_CMDS_OK | {67'd0, ev_failed} << `FRNIC_COUNTER_CMDS_FAILED |
-        {67'd0, ev_no_buf} << `FRNIC_COUNTER_NO_PKT_BUF;
+    assign own_pulse = cnt_pulse | {68'd0, ev_ok} << `FRNIC_COUNTER_CMDS_OK | {68'd0, ev_failed} << `FRNIC_COUNTER_CMDS_FAILED |
+        {68'd0, ev_no_buf} << `FRNIC_COUNTER_NO_PKT_BUF;
 
     frnic_counters counters (
         .clk(clk), .rst(rst), .pulse(own_pulse), .bytes(cnt_bytes), .req(cnt_req), .addr(side_addr), .done(cnt_done), .rdata(cnt_rdata)
@@ -565,7 +573,8 @@ module frnic_control #(
     frnic_ctx #(.WORDS(4), .LOG_ENTRIES(LOG_MCASTS), .READERS(1), .READ_LATENCY(2), .STYLE("distributed")) mcast_table (
         .clk(clk), .rst(rst), .slot_valid(to[SL_MCAST]), .slot_ready(ready[SL_MCAST]), .slot_op(sl_op), .slot_index(sl_index[LOG_MCASTS-1:0]),
         .slot_wdata(sl_wdata[511:256]), .slot_done(done[SL_MCAST]), .slot_live(mcast_live), .slot_err(mcast_err), .slot_rdata(mcast_rdata),
-        .rd_valid(1'b0), .rd_ready(), .rd_index({LOG_MCASTS{1'b0}}), .rd_done(), .rd_live(), .rd_err(), .rd_data(),
+        .rd_valid(mc_rd_valid), .rd_ready(mc_rd_ready), .rd_index(mc_rd_index), .rd_done(mc_rd_done), .rd_live(mc_rd_live), .rd_err(mc_rd_err),
+        .rd_data(mc_rd_data),
         .sweep(sweep), .sweep_done(own_done[7]), .flip(1'b0)
     );
     /* verilator lint_on PINCONNECTEMPTY */

@@ -41,13 +41,13 @@ module frnic_eth #(
     output wire [7:0]    ev_subtype,
     output wire [23:0]   ev_number,
     output wire [31:0]   ev_data,
-    // Received frames; tuser = {copy of a RoCE frame, bad: on the last beat}
+    // Received frames; tuser = {copy of a RoCE frame that was sent, of one that came, bad: on the last beat}
     input  wire [511:0]  s_axis_tdata,
     input  wire [63:0]   s_axis_tkeep,
     input  wire          s_axis_tvalid,
     output wire          s_axis_tready,
     input  wire          s_axis_tlast,
-    input  wire [1:0]    s_axis_tuser,
+    input  wire [2:0]    s_axis_tuser,
     // Frames to send
     output wire [511:0]  m_axis_tdata,
     output wire [63:0]   m_axis_tkeep,

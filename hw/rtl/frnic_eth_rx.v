@@ -24,13 +24,13 @@ module frnic_eth_rx #(
     output wire [23:0]  ci,
     // Nothing is under way to or from host memory
     output wire         idle,
-    // Frames; tuser = {copy of a RoCE frame, bad: on the last beat}
+    // Frames; tuser = {copy of a RoCE frame that was sent, of one that came, bad: on the last beat}
     input  wire [511:0] s_axis_tdata,
     input  wire [63:0]  s_axis_tkeep,
     input  wire         s_axis_tvalid,
     output wire         s_axis_tready,
     input  wire         s_axis_tlast,
-    input  wire [1:0]   s_axis_tuser,
+    input  wire [2:0]   s_axis_tuser,
     // frnic_dma_rd client: descriptors
     output wire         rd_req_valid,
     input  wire         rd_req_ready,
@@ -55,7 +55,7 @@ module frnic_eth_rx #(
     output wire         cnt_nobuf
 );
 
-    localparam [7:0] IP_OK = 8'h01, L4_OK = 8'h02, MIRROR_RX = 8'h04, TRUNC = 8'h10; // enum eth_rx_flag
+    localparam [7:0] IP_OK = 8'h01, L4_OK = 8'h02, MIRROR_RX = 8'h04, MIRROR_TX = 8'h08, TRUNC = 8'h10; // enum eth_rx_flag
 
     function [15:0] be16;
         input [15:0] lanes;
@@ -73,7 +73,7 @@ module frnic_eth_rx #(
     reg [63:0] k1_reg = 64'd0, k2_reg = 64'd0, k3_reg = 64'd0, k4_reg = 64'd0;
     reg v1_reg = 1'b0, v2_reg = 1'b0, v3_reg = 1'b0, v4_reg = 1'b0;
     reg l1_reg = 1'b0, l2_reg = 1'b0, l3_reg = 1'b0, l4_reg = 1'b0;
-    reg [1:0] u1_reg = 2'd0, u2_reg = 2'd0, u3_reg = 2'd0;
+    reg [2:0] u1_reg = 3'd0, u2_reg = 3'd0, u3_reg = 3'd0;
     reg bad4_reg = 1'b0;
     reg [15:0] pos1_reg = 16'd0, len2_reg = 16'd0, len3_reg = 16'd0, len4_reg = 16'd0;
 
@@ -251,7 +251,7 @@ module frnic_eth_rx #(
         l4_reg <= l3_reg;
         bad4_reg <= u3_reg[0];
         len4_reg <= len3_reg;
-        flags4_reg <= (u3_reg[1] ? MIRROR_RX : 8'd0) | (whole && is4_3_reg && ones(acc3_reg) ? IP_OK : 8'd0) |
+        flags4_reg <= (u3_reg[2] ? MIRROR_TX : 8'd0) | (u3_reg[1] ? MIRROR_RX : 8'd0) | (whole && is4_3_reg && ones(acc3_reg) ? IP_OK : 8'd0) |
                       (whole && l4_ok3_reg && udp_fits && ones(pseudo) ? L4_OK : 8'd0);
         if (rst) begin
             first_reg <= 1'b1;

@@ -24,8 +24,16 @@ module frnic_net_rx #(
     output wire                 s_axis_tready,
     input  wire                 s_axis_tlast,
     input  wire                 s_axis_tuser,
-    // Settings; dev_enable low: frames vanish, uncounted
+    // Our own packets from frnic_net_tx, not counted as received; tuser = {a copy for the netdev (MIRROR), to ourselves}
+    input  wire [511:0]         l_axis_tdata,
+    input  wire [63:0]          l_axis_tkeep,
+    input  wire                 l_axis_tvalid,
+    output wire                 l_axis_tready,
+    input  wire                 l_axis_tlast,
+    input  wire [1:0]           l_axis_tuser,
+    // Settings; dev_enable low: frames vanish, uncounted; loop_enable likewise for our own
     input  wire                 dev_enable,
+    input  wire                 loop_enable,
     /* verilator lint_off UNUSED */
     input  wire [4:0]           eth_ctrl,
     /* verilator lint_on UNUSED */
@@ -37,13 +45,13 @@ module frnic_net_rx #(
     input  wire [1:0]           upd_table,
     input  wire [7:0]           upd_index,
     input  wire [255:0]         upd_data,
-    // Ethernet frames; tuser = {copy of a RoCE frame, bad: valid on the last beat}
+    // Ethernet frames; tuser = {copy of a RoCE frame that was sent, of one that came, bad: valid on the last beat}
     output wire [511:0]         eth_axis_tdata,
     output wire [63:0]          eth_axis_tkeep,
     output wire                 eth_axis_tvalid,
     input  wire                 eth_axis_tready,
     output wire                 eth_axis_tlast,
-    output wire [1:0]           eth_axis_tuser,
+    output wire [2:0]           eth_axis_tuser,
     // Good RoCE packets; their records, which may be taken ahead of the frames
     output wire [511:0]         roce_axis_tdata,
     output wire [63:0]          roce_axis_tkeep,
@@ -73,6 +81,37 @@ module frnic_net_rx #(
     wire allmulti = eth_ctrl[3];
     wire mirror = eth_ctrl[4];
 
+    // ---- The wire first: it cannot wait ----
+    wire [511:0] i_data;
+    wire [63:0] i_keep;
+    wire i_valid;
+    wire i_ready;
+    wire i_last;
+    wire [1:0] i_user;
+    wire i_loop;
+
+    frnic_axis_arb #(
+        .PORTS(2),
+        .USER_W(2),
+        .ROUND_ROBIN(0)
+    ) wire_first (
+        .clk(clk),
+        .rst(rst),
+        .s_axis_tdata({l_axis_tdata, s_axis_tdata}),
+        .s_axis_tkeep({l_axis_tkeep, s_axis_tkeep}),
+        .s_axis_tvalid({l_axis_tvalid, s_axis_tvalid}),
+        .s_axis_tready({l_axis_tready, s_axis_tready}),
+        .s_axis_tlast({l_axis_tlast, s_axis_tlast}),
+        .s_axis_tuser({l_axis_tuser, 1'b0, s_axis_tuser}),
+        .m_axis_tdata(i_data),
+        .m_axis_tkeep(i_keep),
+        .m_axis_tvalid(i_valid),
+        .m_axis_tready(i_ready),
+        .m_axis_tlast(i_last),
+        .m_axis_tuser(i_user),
+        .m_axis_tid(i_loop)
+    );
+
     wire [47:0] early_dmac;
     wire early_load;
     wire [511:0] p_data;
@@ -96,12 +135,12 @@ module frnic_net_rx #(
         .clk(clk),
         .rst(rst),
         .maxframe(eth_maxframe),
-        .s_axis_tdata(s_axis_tdata),
-        .s_axis_tkeep(s_axis_tkeep),
-        .s_axis_tvalid(s_axis_tvalid),
-        .s_axis_tready(s_axis_tready),
-        .s_axis_tlast(s_axis_tlast),
-        .s_axis_tuser(s_axis_tuser),
+        .s_axis_tdata(i_data),
+        .s_axis_tkeep(i_keep),
+        .s_axis_tvalid(i_valid),
+        .s_axis_tready(i_ready),
+        .s_axis_tlast(i_last),
+        .s_axis_tuser(i_user[0] && !i_loop),
         .early_dmac(early_dmac),
         .early_load(early_load),
         .m_axis_tdata(p_data),
@@ -116,6 +155,29 @@ module frnic_net_rx #(
         .m_malformed_pre(p_pre),
         .m_malformed_post(p_post),
         .m_len(p_len)
+    );
+
+    // Where a frame in the parser is from; it has room for six beats, hence frames.
+    reg i_first_reg = 1'b1;
+    wire p_loop, p_copy, p_ours;
+    /* verilator lint_off UNUSED */
+    wire origin_ready, origin_valid;
+    wire [4:0] origin_count;
+    /* verilator lint_on UNUSED */
+
+    frnic_fifo #(
+        .WIDTH(3),
+        .LOG_DEPTH(4)
+    ) origin (
+        .clk(clk),
+        .rst(rst),
+        .wr_data({i_loop, i_user}),
+        .wr_valid(i_valid && i_ready && i_first_reg),
+        .wr_ready(origin_ready),
+        .rd_data({p_loop, p_copy, p_ours}),
+        .rd_valid(origin_valid),
+        .rd_ready(p_valid && p_ready && p_last),
+        .count(origin_count)
     );
 
     wire roce_own;
@@ -142,12 +204,12 @@ module frnic_net_rx #(
 
     reg enabled_reg = 1'b0;
     reg mirror_reg = 1'b0;
-    wire enabled = p_first ? dev_enable : enabled_reg;
+    wire enabled = p_first ? (p_loop ? loop_enable : dev_enable) : enabled_reg;
     wire mirrored = p_first ? mirror : mirror_reg;
-    wire to_roce = enabled && p_roce && roce_own;
-    wire to_eth = enabled && (to_roce ? mirrored : eth_accept);
+    wire to_roce = enabled && p_roce && roce_own && (!p_loop || p_ours);
+    wire to_eth = enabled && (p_loop ? p_copy : to_roce ? mirrored : eth_accept);
     wire take = p_valid && p_ready;
-    wire take_end = take && p_last && enabled;
+    wire take_end = take && p_last && enabled && !p_loop;
 
     // Of the frames behind the splitter: record and verdict wait for the iCRC. A packet is in the checker for 6 cycles and more.
     wire info_ready;
@@ -159,13 +221,13 @@ module frnic_net_rx #(
     wire [2*512-1:0] m_data;
     wire [2*64-1:0] m_keep;
     /* verilator lint_off UNUSED */
-    wire [2*2-1:0] m_user;
+    wire [2*3-1:0] m_user;
     /* verilator lint_on UNUSED */
     wire chk_ready;
 
     frnic_axis_demux #(
         .PORTS(2),
-        .USER_W(2)
+        .USER_W(3)
     ) split (
         .clk(clk),
         .rst(rst),
@@ -174,7 +236,7 @@ module frnic_net_rx #(
         .s_axis_tvalid(p_valid && info_ready),
         .s_axis_tready(demux_ready),
         .s_axis_tlast(p_last),
-        .s_axis_tuser({to_roce, p_bad}),
+        .s_axis_tuser({p_loop, to_roce && !p_loop, p_bad}),
         .s_axis_tdest({to_eth, to_roce}),
         .m_axis_tdata(m_data),
         .m_axis_tkeep(m_keep),
@@ -188,7 +250,7 @@ module frnic_net_rx #(
     assign eth_axis_tkeep = m_keep[64 +: 64];
     assign eth_axis_tvalid = m_valid[1];
     assign eth_axis_tlast = m_last[1];
-    assign eth_axis_tuser = m_user[3:2];
+    assign eth_axis_tuser = m_user[5:3];
 
     // ---- iCRC, frame FIFO ----
 
@@ -314,8 +376,11 @@ module frnic_net_rx #(
     reg meta_full_reg = 1'b0;
 
     always @(posedge clk) begin
+        if (i_valid && i_ready) begin
+            i_first_reg <= i_last;
+        end
         if (take && p_first) begin
-            enabled_reg <= dev_enable;
+            enabled_reg <= enabled;
             mirror_reg <= mirror;
         end
         if (k_end) begin
@@ -332,6 +397,7 @@ module frnic_net_rx #(
         ecn_reg <= k_end && good && info_meta[META_TCLASS +: 2] == 2'b11;
         meta_full_reg <= k_end && good && !meta_ready;
         if (rst) begin
+            i_first_reg <= 1'b1;
             rx_reg <= 1'b0;
             bad_reg <= 1'b0;
             filtered_reg <= 1'b0;

@@ -34,6 +34,8 @@ module frnic_rx_class #(
     input  wire [META_BITS-1:0] s_meta,
     input  wire                 s_meta_valid,
     output wire                 s_meta_ready,
+    // With s_meta: a copy for a QP of a multicast group (frnic_rx_mcast), its destination address is the group's
+    input  wire                 s_mcast,
     // Reader of the connection contexts (frnic_control)
     output wire                 qp_rd_valid,
     input  wire                 qp_rd_ready,
@@ -62,7 +64,8 @@ module frnic_rx_class #(
     output reg                  cnt_bad_state,
     output reg                  cnt_bad_addr,
     output reg                  cnt_bad_pkey,
-    output reg                  cnt_cnp
+    output reg                  cnt_cnp,
+    output reg                  cnt_mcast
 );
 
     `include "frnic_hw.vh"
@@ -139,7 +142,7 @@ module frnic_rx_class #(
     wire receives = !failing_reg && (qp_state_reg == `FRNIC_QP_STATE_RTR ? !response :
                                      qp_state_reg == `FRNIC_QP_STATE_RTS || qp_state_reg == `FRNIC_QP_STATE_SQD || qp_state_reg == `FRNIC_QP_STATE_SQE);
     wire gid_hit = gid_ok_reg && gid_reg == {vid, s_meta[META_DGID +: 128]};
-    wire addr_ok = gid_hit && (!connected || c_dgid == s_meta[META_SGID +: 128]);
+    wire addr_ok = s_mcast || (gid_hit && (!connected || c_dgid == s_meta[META_SGID +: 128]));
     wire gid_end = connected || tried_reg == GIDS[LOG_GIDS:0];
     wire [15:0] own_pkey = pkey_set_reg[c_pkey[LOG_PKEYS-1:0]] ? pkey_mem[c_pkey[LOG_PKEYS-1:0]] : 16'd0;
     wire [15:0] pkey = s_meta[META_PKEY +: 16];
@@ -179,6 +182,7 @@ module frnic_rx_class #(
         cnt_bad_addr <= 1'b0;
         cnt_bad_pkey <= 1'b0;
         cnt_cnp <= 1'b0;
+        cnt_mcast <= 1'b0;
         case (state_reg)
             S_IDLE: begin
                 asked_reg <= qp_rd_ready;
@@ -227,6 +231,7 @@ module frnic_rx_class #(
                     cnt_cnp <= addr_ok && cnp;
                     cnt_bad_pkey <= addr_ok && !cnp && !pass;
                     cnt_bad_addr <= !addr_ok && gid_end;
+                    cnt_mcast <= s_mcast;
                     if (v_valid) begin
                         state_reg <= S_IDLE;
                     end
@@ -240,6 +245,7 @@ module frnic_rx_class #(
             cnt_bad_addr <= 1'b0;
             cnt_bad_pkey <= 1'b0;
             cnt_cnp <= 1'b0;
+            cnt_mcast <= 1'b0;
         end
     end
 

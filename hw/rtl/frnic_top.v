@@ -136,7 +136,9 @@ module frnic_top #(
     localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_RC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UD_LSB |
         32'd1 << `FRNIC_REG_FEATURES_SRQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_PUSH_LSB | 32'd1 << `FRNIC_REG_FEATURES_VLAN_LSB |
         32'd1 << `FRNIC_REG_FEATURES_IPV6_LSB | 32'd1 << `FRNIC_REG_FEATURES_RESIZE_CQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB |
-        32'd1 << `FRNIC_REG_FEATURES_ETH_LSB | 32'd1 << `FRNIC_REG_FEATURES_READ_LSB;
+        32'd1 << `FRNIC_REG_FEATURES_ETH_LSB | 32'd1 << `FRNIC_REG_FEATURES_READ_LSB |
+        32'd1 << `FRNIC_REG_FEATURES_LOOPBACK_LSB | 32'd1 << `FRNIC_REG_FEATURES_MCAST_LSB |
+        32'd1 << `FRNIC_REG_FEATURES_MIRROR_LSB;
 
     // Clients of the DMA engines; the first ones of each are small and go before payload
     localparam RD_CONTROL = 0, RD_CQ = 2, RD_WQE = 3, RD_RQ = 4, RD_XL_REQ = 5, RD_XL_RESP = 6, RD_ETH = 7, RD_RESP = 10, RD_REQ = 11,
@@ -399,9 +401,14 @@ module frnic_top #(
     wire [1:0] upd_table;
     wire [7:0] upd_index;
     wire [255:0] upd_data;
-    wire [67:0] cnt_pulse;
+    wire [68:0] cnt_pulse;
     wire [83:0] cnt_bytes;
     wire control_quiet;
+    wire [8:0] used_mcasts;
+    wire mcast_en = used_mcasts != 9'd0;
+    wire mc_rd_valid, mc_rd_ready, mc_rd_done, mc_rd_live, mc_rd_err;
+    wire [7:0] mc_rd_index;
+    wire [255:0] mc_rd_data;
 
     // Contexts, live words
     wire [QRS-1:0] qp_rd_valid;
@@ -468,6 +475,8 @@ module frnic_top #(
         .time_ns(time_ns), .cfg_mac(cfg_mac), .cfg_push_bytes(cfg_push_bytes), .cfg_msix_vectors(cfg_msix_vectors),
         .link_up(link), .mac_ready(mac),
         .dev_enable(dev_enable), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .refuse(refuse),
+        .used_mcasts(used_mcasts), .mc_rd_valid(mc_rd_valid), .mc_rd_ready(mc_rd_ready), .mc_rd_index(mc_rd_index), .mc_rd_done(mc_rd_done),
+        .mc_rd_live(mc_rd_live), .mc_rd_err(mc_rd_err), .mc_rd_data(mc_rd_data),
         .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle && eth_idle && fetch_idle), .clear(clear), .sweep(sweep),
         .sweep_done_in({xl_resp_sweep_done, xl_req_sweep_done, sched_sweep_done, cq_sweep_done}),
         .eq_slot_valid(eq_slot_valid), .eq_slot_ready(eq_slot_ready), .eq_slot_op(eq_slot_op), .eq_slot_index(eq_slot_index),
@@ -645,19 +654,23 @@ module frnic_top #(
     wire cnt_rx, cnt_rx_bad, cnt_rx_filtered, cnt_icrc, cnt_malformed, cnt_ecn, cnt_roce_rx;
     wire [13:0] cnt_rx_bytes;
     wire [13:0] cnt_roce_rx_bytes;
-    /* verilator lint_off UNUSED */
-    wire rx_fifo_full;
-    /* verilator lint_on UNUSED */
+    wire rx_fifo_full, cnt_no_room;
     wire [511:0] eth_rx_tdata;
     wire [63:0] eth_rx_tkeep;
     wire eth_rx_tvalid, eth_rx_tready, eth_rx_tlast;
-    wire [1:0] eth_rx_tuser;
+    wire [2:0] eth_rx_tuser;
     wire [511:0] roce_rx_tdata;
     wire [63:0] roce_rx_tkeep;
     wire roce_rx_tvalid, roce_rx_tready, roce_rx_tlast;
     wire [META_W-1:0] roce_rx_meta;
     wire roce_rx_meta_valid, roce_rx_meta_ready;
-    wire live = dev_enable && link && !refuse;
+    wire loop_live = dev_enable && !refuse;
+    wire live = loop_live && link;
+    wire [511:0] loop_tdata;
+    wire [63:0] loop_tkeep;
+    wire loop_tvalid, loop_tready, loop_tlast;
+    wire [1:0] loop_tuser;
+    wire cnt_loop;
 
     frnic_mac_rx mac_rx (
         .cmac_clk(cmac_rx_clk), .cmac_rst(rx_rst), .s_axis_tdata(s_axis_rx_tdata), .s_axis_tkeep(s_axis_rx_tkeep),
@@ -668,8 +681,9 @@ module frnic_top #(
 
     frnic_net_rx #(.META_BITS(META_W)) net_rx (
         .clk(clk), .rst(user_rst), .s_axis_tdata(rx_tdata), .s_axis_tkeep(rx_tkeep), .s_axis_tvalid(rx_tvalid), .s_axis_tready(rx_tready),
-        .s_axis_tlast(rx_tlast), .s_axis_tuser(rx_tuser),
-        .dev_enable(live), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .mcast_en(1'b0),
+        .s_axis_tlast(rx_tlast), .s_axis_tuser(rx_tuser), .l_axis_tdata(loop_tdata), .l_axis_tkeep(loop_tkeep), .l_axis_tvalid(loop_tvalid),
+        .l_axis_tready(loop_tready), .l_axis_tlast(loop_tlast), .l_axis_tuser(loop_tuser),
+        .dev_enable(live), .loop_enable(loop_live), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .mcast_en(mcast_en),
         .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
         .eth_axis_tdata(eth_rx_tdata), .eth_axis_tkeep(eth_rx_tkeep), .eth_axis_tvalid(eth_rx_tvalid), .eth_axis_tready(eth_rx_tready),
         .eth_axis_tlast(eth_rx_tlast), .eth_axis_tuser(eth_rx_tuser),
@@ -684,6 +698,10 @@ module frnic_top #(
     wire st_rd_valid, st_rd_done, st_rd_failing;
     wire [LOG_QPS-1:0] st_rd_index;
     wire [2:0] st_rd_state;
+    wire [511:0] mc_tdata;
+    wire [63:0] mc_tkeep;
+    wire mc_tvalid, mc_tready, mc_tlast, mc_meta_valid, mc_meta_ready, mc_copy, mc_idle;
+    wire [META_W-1:0] mc_meta;
     wire [511:0] cl_tdata;
     wire cl_tvalid, cl_tready, cl_tlast;
     wire [META_W-1:0] cl_meta;
@@ -697,28 +715,40 @@ module frnic_top #(
     wire [511:0] req_tx_tdata;
     wire [63:0] req_tx_tkeep;
     wire req_tx_tvalid, req_tx_tready, req_tx_tlast;
-    wire cnt_unknown_qp, cnt_class_state, cnt_bad_addr, cnt_class_pkey, cnt_cnp;
+    wire cnt_unknown_qp, cnt_class_unknown, cnt_mcast_unknown, cnt_mcast, cnt_class_state, cnt_bad_addr, cnt_class_pkey, cnt_cnp;
     wire cnt_sends, cnt_writes, cnt_reads, cnt_dup, cnt_gap, cnt_resp_state, cnt_resp_pkey, cnt_bad_qkey, cnt_no_recv, cnt_uc_dropped;
+    wire cnt_vanished, no_room_idle;
     wire cnt_ack_tx, cnt_rnr_tx, cnt_seq_tx, cnt_inv_tx, cnt_access_tx, cnt_op_tx, cnt_resp_pkt;
     wire [13:0] cnt_resp_bytes;
     wire cnt_wqe, cnt_wqe_err, cnt_req_pkt, cnt_retrans, cnt_ack_rx, cnt_rnr_rx, cnt_seq_rx, cnt_inv_rx, cnt_access_rx, cnt_op_rx, cnt_timeout,
         cnt_implied, cnt_retry_exc, cnt_rnr_exc, cnt_stale;
     wire [13:0] cnt_req_bytes;
-    wire cnt_roce_tx, cnt_bad_state, cnt_bad_pkey, sums_idle0, sums_idle1, sums_idle2;
+    wire cnt_roce_tx, cnt_bad_state, cnt_bad_pkey, sums_idle0, sums_idle1, sums_idle2, sums_idle3;
 
     assign cl_tready = cl_response ? req_rx_tready : resp_rx_tready;
 
     /* verilator lint_off PINCONNECTEMPTY */
-    frnic_rx_class #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) rx_class (
+    frnic_rx_mcast #(.META_BITS(META_W)) rx_mcast (
         .clk(clk), .rst(user_rst), .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
+        .used(used_mcasts), .mc_rd_valid(mc_rd_valid), .mc_rd_ready(mc_rd_ready), .mc_rd_index(mc_rd_index), .mc_rd_done(mc_rd_done),
+        .mc_rd_live(mc_rd_live), .mc_rd_err(mc_rd_err), .mc_rd_data(mc_rd_data),
         .s_axis_tdata(roce_rx_tdata), .s_axis_tkeep(roce_rx_tkeep), .s_axis_tvalid(roce_rx_tvalid), .s_axis_tready(roce_rx_tready),
         .s_axis_tlast(roce_rx_tlast), .s_meta(roce_rx_meta), .s_meta_valid(roce_rx_meta_valid), .s_meta_ready(roce_rx_meta_ready),
+        .m_axis_tdata(mc_tdata), .m_axis_tkeep(mc_tkeep), .m_axis_tvalid(mc_tvalid), .m_axis_tready(mc_tready), .m_axis_tlast(mc_tlast),
+        .m_meta(mc_meta), .m_meta_valid(mc_meta_valid), .m_meta_ready(mc_meta_ready), .m_mcast(mc_copy), .idle(mc_idle),
+        .cnt_unknown(cnt_mcast_unknown)
+    );
+
+    frnic_rx_class #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) rx_class (
+        .clk(clk), .rst(user_rst), .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
+        .s_axis_tdata(mc_tdata), .s_axis_tkeep(mc_tkeep), .s_axis_tvalid(mc_tvalid), .s_axis_tready(mc_tready),
+        .s_axis_tlast(mc_tlast), .s_meta(mc_meta), .s_meta_valid(mc_meta_valid), .s_meta_ready(mc_meta_ready), .s_mcast(mc_copy),
         .qp_rd_valid(qp_rd_valid[QR_CLASS]), .qp_rd_ready(qp_rd_ready[QR_CLASS]), .qp_rd_index(qp_rd_index[QR_CLASS*LOG_QPS +: LOG_QPS]),
         .qp_rd_done(qp_rd_done[QR_CLASS]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .st_rd_valid(st_rd_valid), .st_rd_index(st_rd_index), .st_rd_done(st_rd_done), .st_rd_state(st_rd_state), .st_rd_failing(st_rd_failing),
         .m_axis_tdata(cl_tdata), .m_axis_tkeep(), .m_axis_tvalid(cl_tvalid), .m_axis_tready(cl_tready), .m_axis_tlast(cl_tlast),
-        .m_meta(cl_meta), .m_conn(cl_conn), .m_kind(cl_kind), .cnt_unknown_qp(cnt_unknown_qp), .cnt_bad_state(cnt_class_state),
-        .cnt_bad_addr(cnt_bad_addr), .cnt_bad_pkey(cnt_class_pkey), .cnt_cnp(cnt_cnp)
+        .m_meta(cl_meta), .m_conn(cl_conn), .m_kind(cl_kind), .cnt_unknown_qp(cnt_class_unknown), .cnt_bad_state(cnt_class_state),
+        .cnt_bad_addr(cnt_bad_addr), .cnt_bad_pkey(cnt_class_pkey), .cnt_cnp(cnt_cnp), .cnt_mcast(cnt_mcast)
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
@@ -768,7 +798,7 @@ module frnic_top #(
         .m_axis_tlast(resp_tx_tlast), .sweep(sweep), .idle(resp_idle), .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn),
         .cnt_sends(cnt_sends), .cnt_writes(cnt_writes), .cnt_reads(cnt_reads), .cnt_dup(cnt_dup), .cnt_gap(cnt_gap),
         .cnt_bad_state(cnt_resp_state), .cnt_bad_pkey(cnt_resp_pkey), .cnt_bad_qkey(cnt_bad_qkey), .cnt_no_recv(cnt_no_recv),
-        .cnt_uc_dropped(cnt_uc_dropped), .cnt_ack(cnt_ack_tx), .cnt_rnr(cnt_rnr_tx), .cnt_seq(cnt_seq_tx), .cnt_inv(cnt_inv_tx),
+        .cnt_vanished(cnt_vanished), .cnt_uc_dropped(cnt_uc_dropped), .cnt_ack(cnt_ack_tx), .cnt_rnr(cnt_rnr_tx), .cnt_seq(cnt_seq_tx), .cnt_inv(cnt_inv_tx),
         .cnt_access(cnt_access_tx), .cnt_op(cnt_op_tx), .cnt_tx(cnt_resp_pkt), .cnt_tx_bytes(cnt_resp_bytes)
     );
 
@@ -810,9 +840,12 @@ module frnic_top #(
         .cnt_timeout(cnt_timeout), .cnt_implied(cnt_implied), .cnt_retry_exc(cnt_retry_exc), .cnt_rnr_exc(cnt_rnr_exc), .cnt_stale(cnt_stale)
     );
 
+    frnic_pulse_sum no_room_sum (.clk(clk), .rst(user_rst), .in({rx_fifo_full, cnt_vanished}), .out(cnt_no_room), .idle(no_room_idle));
     frnic_pulse_sum roce_tx_sum (.clk(clk), .rst(user_rst), .in({cnt_req_pkt, cnt_resp_pkt}), .out(cnt_roce_tx), .idle(sums_idle0));
     frnic_pulse_sum state_sum (.clk(clk), .rst(user_rst), .in({cnt_class_state, cnt_resp_state}), .out(cnt_bad_state), .idle(sums_idle1));
     frnic_pulse_sum pkey_sum (.clk(clk), .rst(user_rst), .in({cnt_class_pkey, cnt_resp_pkey}), .out(cnt_bad_pkey), .idle(sums_idle2));
+
+    frnic_pulse_sum unknown_sum (.clk(clk), .rst(user_rst), .in({cnt_mcast_unknown, cnt_class_unknown}), .out(cnt_unknown_qp), .idle(sums_idle3));
 
     // ---- Ethernet queue pair ----
     wire [511:0] eth_tx_tdata;
@@ -856,12 +889,14 @@ module frnic_top #(
     wire [13:0] cnt_tx_bytes;
 
     frnic_net_tx net_tx (
-        .clk(clk), .rst(user_rst), .tx_enable(live),
+        .clk(clk), .rst(user_rst), .tx_enable(live), .loop_enable(loop_live), .mirror(eth_ctrl[`FRNIC_REG_ETH_CTRL_MIRROR_LSB]), .mcast_en(mcast_en),
+        .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
         .s_axis_tdata({eth_tx_tdata, req_tx_tdata, resp_tx_tdata}), .s_axis_tkeep({eth_tx_tkeep, req_tx_tkeep, resp_tx_tkeep}),
         .s_axis_tvalid({eth_tx_tvalid, req_tx_tvalid, resp_tx_tvalid}), .s_axis_tready({eth_tx_tready, req_tx_tready, resp_tx_tready}),
         .s_axis_tlast({eth_tx_tlast, req_tx_tlast, resp_tx_tlast}),
         .m_axis_tdata(tx_tdata), .m_axis_tkeep(tx_tkeep), .m_axis_tvalid(tx_tvalid), .m_axis_tready(tx_tready), .m_axis_tlast(tx_tlast),
-        .cnt_tx(cnt_tx), .cnt_tx_bytes(cnt_tx_bytes)
+        .l_axis_tdata(loop_tdata), .l_axis_tkeep(loop_tkeep), .l_axis_tvalid(loop_tvalid), .l_axis_tready(loop_tready),
+        .l_axis_tlast(loop_tlast), .l_axis_tuser(loop_tuser), .cnt_tx(cnt_tx), .cnt_tx_bytes(cnt_tx_bytes), .cnt_loop(cnt_loop)
     );
 
     frnic_mac_tx mac_tx (
@@ -885,35 +920,35 @@ module frnic_top #(
         end
     end
 
-    assign cnt_pulse = {67'd0, cnt_eqe} << `FRNIC_COUNTER_EQES | {67'd0, cnt_eq_overflow} << `FRNIC_COUNTER_EQ_OVERFLOWS |
-        {67'd0, cnt_irq} << `FRNIC_COUNTER_IRQS | {67'd0, rd_error || wr_error || dma_owed_reg} << `FRNIC_COUNTER_DMA_ERRORS |
-        {67'd0, dropped_reg != 8'd0} << `FRNIC_COUNTER_DB_DROPPED |
-        {67'd0, cnt_cqe} << `FRNIC_COUNTER_CQES | {67'd0, cnt_cq_overflow} << `FRNIC_COUNTER_CQ_OVERFLOWS |
-        {67'd0, cnt_rx} << `FRNIC_COUNTER_RX_FRAMES | {67'd0, cnt_rx_bad || rx_lost} << `FRNIC_COUNTER_ETH_RX_BAD |
-        {67'd0, cnt_rx_filtered} << `FRNIC_COUNTER_ETH_RX_FILTERED | {67'd0, cnt_icrc} << `FRNIC_COUNTER_RX_ICRC_ERR |
-        {67'd0, cnt_malformed} << `FRNIC_COUNTER_RX_MALFORMED | {67'd0, cnt_ecn} << `FRNIC_COUNTER_ECN_MARKED |
-        {67'd0, cnt_roce_rx} << `FRNIC_COUNTER_ROCE_RX_PKTS |
-        {67'd0, cnt_tx} << `FRNIC_COUNTER_TX_FRAMES | {67'd0, cnt_eth_tx} << `FRNIC_COUNTER_ETH_TX_FRAMES |
-        {67'd0, cnt_eth_tx_err} << `FRNIC_COUNTER_ETH_TX_ERR | {67'd0, cnt_eth_rx} << `FRNIC_COUNTER_ETH_RX_FRAMES |
-        {67'd0, cnt_nobuf} << `FRNIC_COUNTER_ETH_RX_NOBUF |
-        {67'd0, wqe_pushed} << `FRNIC_COUNTER_WQES_PUSHED | {67'd0, cnt_rqe} << `FRNIC_COUNTER_RQES |
-        {67'd0, cnt_unknown_qp} << `FRNIC_COUNTER_RX_UNKNOWN_QP | {67'd0, cnt_bad_state} << `FRNIC_COUNTER_RX_BAD_STATE |
-        {67'd0, cnt_bad_addr} << `FRNIC_COUNTER_RX_BAD_ADDR | {67'd0, cnt_bad_pkey} << `FRNIC_COUNTER_RX_BAD_PKEY |
-        {67'd0, cnt_bad_qkey} << `FRNIC_COUNTER_RX_BAD_QKEY | {67'd0, cnt_no_recv} << `FRNIC_COUNTER_RX_UD_NO_RECV |
-        {67'd0, cnt_uc_dropped} << `FRNIC_COUNTER_UC_DROPPED | {67'd0, cnt_cnp} << `FRNIC_COUNTER_CNP_RX |
-        {67'd0, cnt_sends} << `FRNIC_COUNTER_SENDS_RX | {67'd0, cnt_writes} << `FRNIC_COUNTER_WRITES_RX |
-        {67'd0, cnt_reads} << `FRNIC_COUNTER_READS_RX | {67'd0, cnt_dup} << `FRNIC_COUNTER_DUP_REQ |
-        {67'd0, cnt_gap} << `FRNIC_COUNTER_SEQ_GAP | {67'd0, cnt_ack_tx} << `FRNIC_COUNTER_ACK_TX |
-        {67'd0, cnt_rnr_tx} << `FRNIC_COUNTER_RNR_NAK_TX | {67'd0, cnt_seq_tx} << `FRNIC_COUNTER_SEQ_NAK_TX |
-        {67'd0, cnt_inv_tx} << `FRNIC_COUNTER_INVREQ_NAK_TX | {67'd0, cnt_access_tx} << `FRNIC_COUNTER_ACCESS_NAK_TX |
-        {67'd0, cnt_op_tx} << `FRNIC_COUNTER_OP_NAK_TX | {67'd0, cnt_roce_tx} << `FRNIC_COUNTER_ROCE_TX_PKTS |
-        {67'd0, cnt_wqe} << `FRNIC_COUNTER_WQES | {67'd0, cnt_wqe_err} << `FRNIC_COUNTER_WQE_ERRORS |
-        {67'd0, cnt_retrans} << `FRNIC_COUNTER_RETRANS_PKTS | {67'd0, cnt_ack_rx} << `FRNIC_COUNTER_ACK_RX |
-        {67'd0, cnt_rnr_rx} << `FRNIC_COUNTER_RNR_NAK_RX | {67'd0, cnt_seq_rx} << `FRNIC_COUNTER_SEQ_NAK_RX |
-        {67'd0, cnt_inv_rx} << `FRNIC_COUNTER_INVREQ_NAK_RX | {67'd0, cnt_access_rx} << `FRNIC_COUNTER_ACCESS_NAK_RX |
-        {67'd0, cnt_op_rx} << `FRNIC_COUNTER_OP_NAK_RX | {67'd0, cnt_timeout} << `FRNIC_COUNTER_TIMEOUTS |
-        {67'd0, cnt_implied} << `FRNIC_COUNTER_IMPLIED_NAK | {67'd0, cnt_retry_exc} << `FRNIC_COUNTER_RETRY_EXC |
-        {67'd0, cnt_rnr_exc} << `FRNIC_COUNTER_RNR_RETRY_EXC | {67'd0, cnt_stale} << `FRNIC_COUNTER_STALE_RESP;
+    assign cnt_pulse = {68'd0, cnt_eqe} << `FRNIC_COUNTER_EQES | {68'd0, cnt_eq_overflow} << `FRNIC_COUNTER_EQ_OVERFLOWS |
+        {68'd0, cnt_irq} << `FRNIC_COUNTER_IRQS | {68'd0, rd_error || wr_error || dma_owed_reg} << `FRNIC_COUNTER_DMA_ERRORS |
+        {68'd0, dropped_reg != 8'd0} << `FRNIC_COUNTER_DB_DROPPED |
+        {68'd0, cnt_cqe} << `FRNIC_COUNTER_CQES | {68'd0, cnt_cq_overflow} << `FRNIC_COUNTER_CQ_OVERFLOWS |
+        {68'd0, cnt_rx} << `FRNIC_COUNTER_RX_FRAMES | {68'd0, cnt_rx_bad || rx_lost} << `FRNIC_COUNTER_ETH_RX_BAD |
+        {68'd0, cnt_rx_filtered} << `FRNIC_COUNTER_ETH_RX_FILTERED | {68'd0, cnt_icrc} << `FRNIC_COUNTER_RX_ICRC_ERR |
+        {68'd0, cnt_malformed} << `FRNIC_COUNTER_RX_MALFORMED | {68'd0, cnt_ecn} << `FRNIC_COUNTER_ECN_MARKED |
+        {68'd0, cnt_roce_rx} << `FRNIC_COUNTER_ROCE_RX_PKTS |
+        {68'd0, cnt_tx} << `FRNIC_COUNTER_TX_FRAMES | {68'd0, cnt_loop} << `FRNIC_COUNTER_LOOPBACK_PKTS | {68'd0, cnt_eth_tx} << `FRNIC_COUNTER_ETH_TX_FRAMES |
+        {68'd0, cnt_eth_tx_err} << `FRNIC_COUNTER_ETH_TX_ERR | {68'd0, cnt_eth_rx} << `FRNIC_COUNTER_ETH_RX_FRAMES |
+        {68'd0, cnt_nobuf} << `FRNIC_COUNTER_ETH_RX_NOBUF |
+        {68'd0, wqe_pushed} << `FRNIC_COUNTER_WQES_PUSHED | {68'd0, cnt_rqe} << `FRNIC_COUNTER_RQES |
+        {68'd0, cnt_unknown_qp} << `FRNIC_COUNTER_RX_UNKNOWN_QP | {68'd0, cnt_mcast} << `FRNIC_COUNTER_MCAST_RX | {68'd0, cnt_bad_state} << `FRNIC_COUNTER_RX_BAD_STATE |
+        {68'd0, cnt_bad_addr} << `FRNIC_COUNTER_RX_BAD_ADDR | {68'd0, cnt_bad_pkey} << `FRNIC_COUNTER_RX_BAD_PKEY |
+        {68'd0, cnt_bad_qkey} << `FRNIC_COUNTER_RX_BAD_QKEY | {68'd0, cnt_no_recv} << `FRNIC_COUNTER_RX_UD_NO_RECV |
+        {68'd0, cnt_no_room} << `FRNIC_COUNTER_RX_NO_ROOM | {68'd0, cnt_uc_dropped} << `FRNIC_COUNTER_UC_DROPPED | {68'd0, cnt_cnp} << `FRNIC_COUNTER_CNP_RX |
+        {68'd0, cnt_sends} << `FRNIC_COUNTER_SENDS_RX | {68'd0, cnt_writes} << `FRNIC_COUNTER_WRITES_RX |
+        {68'd0, cnt_reads} << `FRNIC_COUNTER_READS_RX | {68'd0, cnt_dup} << `FRNIC_COUNTER_DUP_REQ |
+        {68'd0, cnt_gap} << `FRNIC_COUNTER_SEQ_GAP | {68'd0, cnt_ack_tx} << `FRNIC_COUNTER_ACK_TX |
+        {68'd0, cnt_rnr_tx} << `FRNIC_COUNTER_RNR_NAK_TX | {68'd0, cnt_seq_tx} << `FRNIC_COUNTER_SEQ_NAK_TX |
+        {68'd0, cnt_inv_tx} << `FRNIC_COUNTER_INVREQ_NAK_TX | {68'd0, cnt_access_tx} << `FRNIC_COUNTER_ACCESS_NAK_TX |
+        {68'd0, cnt_op_tx} << `FRNIC_COUNTER_OP_NAK_TX | {68'd0, cnt_roce_tx} << `FRNIC_COUNTER_ROCE_TX_PKTS |
+        {68'd0, cnt_wqe} << `FRNIC_COUNTER_WQES | {68'd0, cnt_wqe_err} << `FRNIC_COUNTER_WQE_ERRORS |
+        {68'd0, cnt_retrans} << `FRNIC_COUNTER_RETRANS_PKTS | {68'd0, cnt_ack_rx} << `FRNIC_COUNTER_ACK_RX |
+        {68'd0, cnt_rnr_rx} << `FRNIC_COUNTER_RNR_NAK_RX | {68'd0, cnt_seq_rx} << `FRNIC_COUNTER_SEQ_NAK_RX |
+        {68'd0, cnt_inv_rx} << `FRNIC_COUNTER_INVREQ_NAK_RX | {68'd0, cnt_access_rx} << `FRNIC_COUNTER_ACCESS_NAK_RX |
+        {68'd0, cnt_op_rx} << `FRNIC_COUNTER_OP_NAK_RX | {68'd0, cnt_timeout} << `FRNIC_COUNTER_TIMEOUTS |
+        {68'd0, cnt_implied} << `FRNIC_COUNTER_IMPLIED_NAK | {68'd0, cnt_retry_exc} << `FRNIC_COUNTER_RETRY_EXC |
+        {68'd0, cnt_rnr_exc} << `FRNIC_COUNTER_RNR_RETRY_EXC | {68'd0, cnt_stale} << `FRNIC_COUNTER_STALE_RESP;
     // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX; each with its pulse
     assign cnt_bytes = {cnt_roce_rx ? cnt_roce_rx_bytes : 14'd0, cnt_req_bytes + cnt_resp_bytes, cnt_eth_rx ? cnt_eth_rx_bytes : 14'd0,
         cnt_eth_tx ? cnt_eth_tx_bytes : 14'd0, cnt_rx ? cnt_rx_bytes : 14'd0, cnt_tx ? cnt_tx_bytes : 14'd0};
@@ -921,7 +956,8 @@ module frnic_top #(
     // ---- Idle ----
     assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0 &&
         cq_idle && !cq_timer && fetch_idle && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid && eth_idle && !eth_tx_tvalid &&
-        !cl_tvalid && !req_tx_tvalid && !resp_tx_tvalid && sums_idle0 && sums_idle1 && sums_idle2 && !tx_tvalid;
+        !cl_tvalid && !req_tx_tvalid && !resp_tx_tvalid && no_room_idle && sums_idle0 && sums_idle1 && sums_idle2 && sums_idle3 && !tx_tvalid && !loop_tvalid &&
+        mc_idle && !mc_tvalid;
 
 endmodule
 

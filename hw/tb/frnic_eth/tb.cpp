@@ -235,7 +235,7 @@ static void life(unsigned int ntx, unsigned int nrx, unsigned int rate, bool kil
 	slot(1);
 	for (unsigned int i = 0; i < nrx; i++) {
 		Frame f = rx_frame();
-		unsigned int u = (unsigned int)(chance(10) ? 2 : 0) | (chance(5) ? 1 : 0);
+		unsigned int u = (unsigned int)(chance(10) ? 2 : chance(5) ? 4 : 0) | (chance(5) ? 1 : 0);
 
 		rxf.push_back(f);
 		user.push_back(u);
@@ -322,7 +322,7 @@ static void life(unsigned int ntx, unsigned int nrx, unsigned int rate, bool kil
 				same = same && n == len;
 				for (uint32_t i = 0; same && i < len; i++)
 					same = host.peek(b.addr + i) == f[i];
-				unsigned int want = want_flags(f) | (user[at] & 2 ? 4 : 0) | (f.size() > b.len || (b.err && b.len) ? 16 : 0);
+				unsigned int want = want_flags(f) | (user[at] & 2 ? 4 : 0) | (user[at] & 4 ? 8 : 0) | (f.size() > b.len || (b.err && b.len) ? 16 : 0);
 				if (same && (len > 8 || want == fl)) {
 					CHECK(fl == want, "flags %x, expected %x, frame %zu", fl, want, at);
 					at++;

@@ -34,7 +34,7 @@ module tb_top (
     input  wire         s_axis_tvalid,
     output wire         s_axis_tready,
     input  wire         s_axis_tlast,
-    input  wire [1:0]   s_axis_tuser,
+    input  wire [2:0]   s_axis_tuser,
     output wire [511:0] m_axis_tdata,
     output wire [63:0]  m_axis_tkeep,
     output wire         m_axis_tvalid,

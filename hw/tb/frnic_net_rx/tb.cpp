@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_net_rx against the model's roce_is_roce() and roce_parse(): every opcode, IPv4 and IPv6, VLAN, random lengths, padding, options,
- * fragments, bit flips with stale and with right iCRC, cut frames, MAC errors, filter and mirror. R5.1, protocol rule 19
+ * fragments, bit flips with stale and with right iCRC, cut frames, MAC errors, filter and mirror; our own packets among them. R5.1, protocol rule 19
  */
 #include "Vtop.h"
 #include "tb.h"
@@ -19,12 +19,14 @@ static const uint64_t MCAST = 0x0123456789abcdefull;
 struct Case {
 	Frame f;
 	bool err;
+	bool loop; /* one of our own; */
+	unsigned int user; /* then: 1 to ourselves, 2 a copy for the netdev */
 };
 
 /* What the unit says about a frame, or should. */
 struct Seen {
 	Frame f;
-	uint64_t user; /* Ethernet: mirror */
+	uint64_t user; /* Ethernet: 1 copy of what came, 2 of what was sent */
 	uint32_t meta[20];
 };
 
@@ -145,25 +147,35 @@ static void table(unsigned int tab, unsigned int index, const uint8_t *mac)
 	dut->upd_valid = 0;
 }
 
-static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int ctrl)
+/* Packets to ourselves are loops per cent of all, offered at rate rl. */
+static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int ctrl, unsigned int loops, unsigned int rl)
 {
-	Source src;
-	std::vector<Case> cases;
+	Source src, lsrc;
+	std::vector<Case> cases; /* in the order in which they went in */
+	std::deque<Case> waiting[2];
 	std::deque<Seen> eth, roce;
+
 	Frame ecur, rcur;
 	unsigned long cnt[10] = {}, want[10] = {}, beats;
 	unsigned int idle = 0;
 
 	src.rate = rs;
 	for (unsigned int i = 0; i < n; i++) {
-		Case c = { chance(70) ? make_roce() : make_eth(), chance(2) };
+		Case c = { chance(70) ? make_roce() : make_eth(), chance(2), false, 0 };
 
-		cases.push_back(c);
-		src.push(to_beats(c.f, c.err, false));
+		if (chance(loops)) {
+			c.loop = true;
+			c.err = false;
+			c.user = 1 + rnd_below(3);
+		}
+		waiting[c.loop].push_back(c);
+		(c.loop ? lsrc : src).push(to_beats(c.f, c.loop ? c.user : c.err, c.loop));
 	}
-	beats = src.queue.size();
+	beats = src.queue.size() + lsrc.queue.size();
+	lsrc.rate = rl;
 	dut->rst = 1;
 	dut->s_axis_tvalid = 0;
+	dut->l_axis_tvalid = 0;
 	dut->upd_valid = 0;
 	for (unsigned int c = 0; c < 3; c++) {
 		dut->clk = 0;
@@ -175,6 +187,7 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 	table(0, 0, own_mac);
 	table(1, 100, gid_mac);
 	dut->dev_enable = 1;
+	dut->loop_enable = 1;
 	dut->eth_ctrl = (uint8_t)ctrl;
 	dut->eth_maxframe = MAXFRAME;
 	dut->eth_mcast = MCAST;
@@ -183,6 +196,8 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 	unsigned long c = 0;
 	for (; c < 100 * beats + 5000 && idle < 200; c++) {
 		AXIS_PUT(dut, s_axis, src);
+		AXIS_PUT(dut, l_axis, lsrc);
+		dut->l_axis_tuser = dut->l_axis_tvalid ? (uint8_t)lsrc.queue.front().user : 0;
 		dut->s_axis_tuser = dut->s_axis_tvalid ? (uint8_t)src.queue.front().user : 0;
 		dut->eth_axis_tready = chance(rm);
 		dut->roce_axis_tready = chance(rm);
@@ -193,8 +208,17 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 		CHECK(!dut->roce_axis_tvalid || dut->roce_meta_valid, "a frame without a record");
 		dut->roce_meta_ready = dut->roce_axis_tvalid && dut->roce_axis_tready && dut->roce_axis_tlast;
 		dut->eval();
-		src.done(dut->s_axis_tready);
-		idle = src.queue.empty() && !dut->eth_axis_tvalid && !dut->roce_axis_tvalid ? idle + 1 : 0;
+		for (unsigned int k = 0; k < 2; k++) {
+			Source &from = k ? lsrc : src;
+			bool ready = k ? dut->l_axis_tready : dut->s_axis_tready;
+
+			if (from.offered && ready && from.queue.front().last) {
+				cases.push_back(waiting[k].front());
+				waiting[k].pop_front();
+			}
+			from.done(ready);
+		}
+		idle = src.queue.empty() && lsrc.queue.empty() && !dut->eth_axis_tvalid && !dut->roce_axis_tvalid ? idle + 1 : 0;
 		if (dut->eth_axis_tvalid && dut->eth_axis_tready) {
 			const uint8_t *d = (const uint8_t *)&dut->eth_axis_tdata;
 
@@ -230,7 +254,7 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 		dut->clk = 1;
 		dut->eval();
 	}
-	CHECK(src.queue.empty(), "%zu beats left", src.queue.size());
+	CHECK(src.queue.empty() && lsrc.queue.empty(), "%zu and %zu beats left", src.queue.size(), lsrc.queue.size());
 	if (rs == 100 && rm == 100)
 		/* 200 idle cycles at the end, and the last frame leaves after it has come whole. */
 		CHECK(c <= beats + 350, "%lu cycles for %lu beats", c, beats);
@@ -241,17 +265,25 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 		bool own, accept, is_roce;
 
 		if (f.size() < 14 || f.size() > MAXFRAME || cs.err) {
-			want[2]++;
+			want[2] += !cs.loop;
 			continue;
 		}
-		want[0]++;
-		want[1] += f.size();
+		if (!cs.loop) {
+			want[0]++;
+			want[1] += f.size();
+		}
 		own = !memcmp(&f[0], own_mac, 6) || !memcmp(&f[0], gid_mac, 6);
 		is_roce = roce_is_roce(&f[0], f.size());
+		if (cs.loop && (cs.user & 2)) {
+			CHECK(ne < eth.size() && eth[ne].user == 2 && !memcmp(&eth[ne].f[0], &f[0], eth[ne].f.size()), "copy %zu of one sent", ne);
+			ne++;
+		}
+		if (cs.loop && !(cs.user & 1))
+			continue;
 		if (is_roce && own) {
 			roce_pkt p;
 
-			if (ctrl & 16) {
+			if ((ctrl & 16) && !cs.loop) {
 				/* The copy has no padding. */
 				CHECK(ne < eth.size() && eth[ne].user == 1 && !memcmp(&eth[ne].f[0], &f[0], eth[ne].f.size()), "mirror %zu", ne);
 				ne++;
@@ -290,6 +322,8 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 				CHECK(bits(s.meta, 408 + 8 * k, 8) == ext[k], "extension header");
 			continue;
 		}
+		if (cs.loop)
+			continue; /* not the netdev's */
 		if (f[0] & 1)
 			accept = !memcmp(&f[0], "\xff\xff\xff\xff\xff\xff", 6) || (MCAST >> hash_of(&f[0]) & 1);
 		else
@@ -317,9 +351,9 @@ int main(int argc, char **argv)
 {
 	tb_init(argc, argv);
 	dut = new Vtop;
-	run(3000, 100, 100, 3);
-	run(1500, 60, 90, 3);
-	run(1000, 100, 100, 3 | 4);
-	run(1000, 100, 100, 3 | 16);
+	run(3000, 100, 100, 3, 0, 0);
+	run(1500, 60, 90, 3, 20, 20);
+	run(1000, 100, 100, 3 | 4, 50, 100);
+	run(1000, 60, 100, 3 | 16, 50, 100);
 	return tb_done();
 }

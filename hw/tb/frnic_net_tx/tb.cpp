@@ -1,40 +1,78 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frnic_net_tx: frames of three inputs come out whole and in each input's order, answers first; the gate swallows whole frames and counts none.
+ * frnic_net_tx: frames of three inputs come out whole and in each input's order, answers first, where their address says: to the MAC, back to ourselves,
+ * to both; the netdev's only to the MAC; all of the transport come back as copies with MIRROR. The gates swallow whole frames and count none.
  */
 #include "Vtop.h"
 #include "tb.h"
 
-int main(int argc, char **argv)
-{
-	tb_init(argc, argv);
+static const uint8_t own_mac[6] = { 0x52, 0x54, 0, 1, 2, 3 };
+static const uint8_t gid_mac[6] = { 0x52, 0x54, 0, 9, 9, 9 };
+static const uint8_t group_mac[6] = { 0x01, 0, 0x5e, 7, 7, 7 };
 
+static void table(Vtop *dut, unsigned int tab, unsigned int index, const uint8_t *mac)
+{
+	dut->upd_valid = 1;
+	dut->upd_table = (uint8_t)tab;
+	dut->upd_index = (uint8_t)index;
+	memset(&dut->upd_data, 0, 32);
+	dut->upd_data[1] = 1;
+	memcpy((uint8_t *)&dut->upd_data + 8, mac, 6);
+	dut->clk = 0;
+	dut->eval();
+	dut->clk = 1;
+	dut->eval();
+	dut->upd_valid = 0;
+}
+
+static void run(unsigned int groups, unsigned int mirror)
+{
 	Vtop *dut = new Vtop;
 	Source src[3];
-	Sink snk;
-	std::deque<Frame> want[3];
-	unsigned long cnt = 0, bytes = 0, want_bytes = 0, late = 0, waited = 0;
+	Sink snk[2];
+	std::deque<std::pair<Frame, uint64_t>> want[2][3];
+	unsigned long cnt[2] = {}, delivered = 0, bytes = 0, want_bytes = 0, late = 0, waited = 0;
 	unsigned int n = 800, idle = 0;
 
 	for (unsigned int p = 0; p < 3; p++) {
 		src[p].rate = p ? 80 : 30;
 		for (unsigned int i = 0; i < n; i++) {
 			Frame f = rnd_frame(p ? 14 + rnd_below(400) : 62);
+			unsigned int to = rnd_below(5);
+			bool ours = to < 3 && p != 2, both = to == 2;
 
-			f[0] = (uint8_t)p;
-			want[p].push_back(f);
+			f[0] &= 0xfe;
+			if (to < 3)
+				memcpy(&f[0], to == 2 ? group_mac : to ? gid_mac : own_mac, 6);
+			f[6] = (uint8_t)p;
+			if (both && !groups)
+				ours = both = false;
+			if (!ours || both)
+				want[0][p].push_back({ f, 0 });
+			if (ours || (mirror && p != 2))
+				want[1][p].push_back({ f, mirror * 2 + ours });
 			src[p].push(to_beats(f));
 		}
 	}
-	snk.rate = 85;
+	snk[0].rate = 85;
+	snk[1].rate = 90;
 	dut->s_axis_tvalid = 0;
-	dut->tx_enable = 1;
+	dut->tx_enable = dut->loop_enable = 1;
+	dut->mcast_en = (uint8_t)groups;
+	dut->mirror = (uint8_t)mirror;
+	dut->upd_valid = 0;
 	for (unsigned long c = 0; c < 60000 && idle < 50; c++) {
 		unsigned int valid = 0, last = 0;
 
 		dut->rst = c < 3;
+		if (c == 3) {
+			table(dut, 0, 15, own_mac);
+			table(dut, 1, 127, gid_mac);
+		}
 		if (chance(1))
 			dut->tx_enable = !dut->tx_enable;
+		if (chance(1))
+			dut->loop_enable = !dut->loop_enable;
 		if (!dut->rst) {
 			for (unsigned int p = 0; p < 3; p++) {
 				if (!src[p].drive())
@@ -49,24 +87,37 @@ int main(int argc, char **argv)
 		}
 		dut->s_axis_tvalid = (uint8_t)valid;
 		dut->s_axis_tlast = (uint8_t)last;
-		dut->m_axis_tready = snk.drive();
+		dut->m_axis_tready = snk[0].drive();
+		dut->l_axis_tready = snk[1].drive();
 		dut->clk = 0;
 		dut->eval();
 		if (!dut->rst) {
+			bool ends = (dut->m_axis_tvalid && dut->m_axis_tready && dut->m_axis_tlast) || (dut->l_axis_tvalid && dut->l_axis_tready && dut->l_axis_tlast);
+
 			for (unsigned int p = 0; p < 3; p++)
 				src[p].done(dut->s_axis_tready >> p & 1);
-			/* An answer waits for one frame under way, no more. */
-			waited = (valid & 1) && !(dut->s_axis_tready & 1) ? waited + (dut->m_axis_tvalid && dut->m_axis_tready && dut->m_axis_tlast) : 0;
-			late += waited > 2;
+			/* An answer waits for one frame under way, no more; one with two takers may end twice. */
+			waited = (valid & 1) && !(dut->s_axis_tready & 1) ? waited + ends : 0;
+			late += waited > (groups || mirror ? 4 : 2);
 			if (dut->m_axis_tvalid && dut->m_axis_tready) {
 				Beat b{};
 
 				memcpy(b.data, &dut->m_axis_tdata, 64);
 				b.keep = dut->m_axis_tkeep;
 				b.last = dut->m_axis_tlast;
-				snk.take(b);
+				snk[0].take(b);
 			}
-			cnt += dut->cnt_tx;
+			if (dut->l_axis_tvalid && dut->l_axis_tready) {
+				Beat b{};
+
+				memcpy(b.data, &dut->l_axis_tdata, 64);
+				b.keep = dut->l_axis_tkeep;
+				b.last = dut->l_axis_tlast;
+				b.user = dut->l_axis_tuser;
+				snk[1].take(b);
+			}
+			cnt[0] += dut->cnt_tx;
+			cnt[1] += dut->cnt_loop;
 			bytes += dut->cnt_tx ? dut->cnt_tx_bytes : 0;
 		}
 		idle = src[0].queue.empty() && src[1].queue.empty() && src[2].queue.empty() ? idle + 1 : 0;
@@ -75,18 +126,35 @@ int main(int argc, char **argv)
 	}
 	CHECK(idle >= 50, "does not end");
 	CHECK(!late, "an answer waited for several frames, %lu times", late);
-	for (const Frame &f : snk.frames) {
-		unsigned int p = f[0] < 3 ? f[0] : 0;
+	for (unsigned int d = 0; d < 2; d++) {
+		for (size_t i = 0; i < snk[d].frames.size(); i++) {
+			const Frame &f = snk[d].frames[i];
+			unsigned int p = f[6] < 3 ? f[6] : 0;
 
-		want_bytes += f.size();
-		/* Some of the input's frames met a closed gate. */
-		while (!want[p].empty() && want[p].front() != f)
-			want[p].pop_front();
-		CHECK(!want[p].empty(), "a frame that was not sent, of input %u, %zu bytes", p, f.size());
-		if (!want[p].empty())
-			want[p].pop_front();
+			if (!d)
+				want_bytes += f.size();
+			/* Some of the input's frames met a closed gate. */
+			while (!want[d][p].empty() && want[d][p].front().first != f)
+				want[d][p].pop_front();
+			CHECK(!want[d][p].empty(), "a frame that was not sent there (%u), of input %u, %zu bytes", d, p, f.size());
+			if (want[d][p].empty())
+				continue;
+			CHECK(!d || want[d][p].front().second == snk[d].users[i], "a frame for %u of input %u", (unsigned int)snk[d].users[i], p);
+			delivered += d && (want[d][p].front().second & 1);
+			want[d][p].pop_front();
+		}
+		CHECK(cnt[d] == (d ? delivered : snk[d].frames.size()), "%lu counted, %zu came", cnt[d], snk[d].frames.size());
+		CHECK(cnt[d] > n / 4 && cnt[d] < 2 * n, "%lu frames: the gate was never open, or never closed", cnt[d]);
 	}
-	CHECK(cnt == snk.frames.size() && bytes == want_bytes, "%lu counted, %zu came", cnt, snk.frames.size());
-	CHECK(cnt > n / 2 && cnt < 3 * n, "%lu frames: the gate was never open, or never closed", cnt);
+	CHECK(bytes == want_bytes, "%lu bytes counted, %lu came", bytes, want_bytes);
+	delete dut;
+}
+
+int main(int argc, char **argv)
+{
+	tb_init(argc, argv);
+	run(0, 0);
+	run(1, 0);
+	run(1, 1);
 	return tb_done();
 }
