@@ -83,6 +83,9 @@ test-hw: deps ## the hardware tests on the RTL, as far as it exists: the same pr
 	@hw/sim/build.sh check
 	@$(MAKE) -C tests/model check BACKEND=rtl-check
 
+test-rtl-guests: build rtl ## guests whose card is the RTL: against itself, the functional model, Soft-RoCE; reloads and hot resets (an hour; ROUNDS=10 for fewer)
+	@tests/run --group rtl
+
 test-rtl: deps ## lint and unit benches of the Verilog blocks that exist
 	@$(MAKE) -C hw lint test
 
@@ -98,4 +101,4 @@ static: modules ## checkpatch, sparse and W=1 over the kernel module
 clean: ## remove what is quick to build, and the logs; rm -rf build for all
 	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/rtl build/vm build/log build/test
 
-.PHONY: test-connections test-soak help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model bench-rtl test-users test-runner rtl test-hw test-rtl formal syn static clean
+.PHONY: test-connections test-soak help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model bench-rtl test-users test-runner rtl test-hw test-rtl test-rtl-guests formal syn static clean

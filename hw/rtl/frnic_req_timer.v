@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Deadlines of QPs: a scan looks at one in each cycle and reports what has passed. Whether that still counts is judged by who set it.
+// Deadlines of QPs: a scan looks at one in each cycle, past groups in which none is set, and reports what has passed. Whether that still counts is
+// judged by who set it.
 
 `resetall
 `timescale 1ns / 1ps
@@ -8,7 +9,9 @@
 
 module frnic_req_timer #(
     // log2 of the QPs
-    parameter LOG_QPS = 12
+    parameter LOG_QPS = 12,
+    // log2 of the QPs of a group
+    parameter LOG_GROUP = LOG_QPS > 8 ? 6 : 3
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -23,10 +26,12 @@ module frnic_req_timer #(
     output wire               late_valid,
     input  wire               late_ready,
     output wire [LOG_QPS-1:0] late_index,
-    // The earliest deadline; while the scan has not seen all since the last change: now
+    // No deadline is before this. A deadline that was taken back or moved keeps it early until it has passed and the scan has been round.
     output wire               timer_valid,
     output wire [63:0]        timer_ns
 );
+
+    localparam GROUPS = 1 << (LOG_QPS - LOG_GROUP);
 
     reg [36:0] mem [0:(1 << LOG_QPS)-1];
     reg clear_reg = 1'b1;
@@ -36,32 +41,50 @@ module frnic_req_timer #(
     reg [36:0] data_reg = 37'd0;
     reg late_reg = 1'b0;
     reg [LOG_QPS-1:0] late_index_reg = {LOG_QPS{1'b0}};
-    // Of the pass under way, of the last one
-    reg dirty_reg = 1'b0;
+    // Groups in which a deadline may be set; the group under way has one, or got one
+    reg [GROUPS-1:0] used_reg = {GROUPS{1'b0}};
+    reg kept_reg = 1'b0;
+    // The earliest of the round under way, with those set meanwhile; of all
+    reg end_reg = 1'b0;
     reg any_reg = 1'b0;
     reg [35:0] min_reg = 36'd0;
-    reg clean_reg = 1'b0;
     reg timer_reg = 1'b0;
     reg [35:0] timer_at_reg = 36'd0;
 
+    // Modulo 2^36, as deadlines are
+    function earlier;
+        input [35:0] a;
+        input [35:0] b;
+        /* verilator lint_off UNUSED */
+        reg [35:0] diff;
+        /* verilator lint_on UNUSED */
+        begin
+            diff = a - b;
+            earlier = diff[35];
+        end
+    endfunction
+
     wire [35:0] now = time_ns[45:10];
-    /* verilator lint_off UNUSED */
-    wire [35:0] by = now - data_reg[35:0];
-    /* verilator lint_on UNUSED */
-    wire passed = valid1_reg && data_reg[36] && !by[35];
+    wire set = set_valid && set_armed;
+    wire found = valid1_reg && data_reg[36];
+    wire passed = found && !earlier(now, data_reg[35:0]);
     wire run = !late_reg && !passed && !clear_reg;
     wire taken = late_valid && late_ready;
-    /* verilator lint_off UNUSED */
-    wire [35:0] ahead = data_reg[35:0] - min_reg;
-    /* verilator lint_on UNUSED */
-    wire lower = valid1_reg && data_reg[36] && !passed && (!any_reg || ahead[35]);
+    wire skip = at_reg[LOG_GROUP-1:0] == {LOG_GROUP{1'b0}} && !used_reg[at_reg[LOG_QPS-1:LOG_GROUP]];
+    wire [LOG_QPS-1:0] at_next = skip ? {at_reg[LOG_QPS-1:LOG_GROUP] + 1'b1, {LOG_GROUP{1'b0}}} : at_reg + 1'b1;
+    wire group_end = valid1_reg && at1_reg[LOG_GROUP-1:0] == {LOG_GROUP{1'b1}};
+    // The round's earliest, with what is seen and set in this cycle
+    wire [35:0] min1 = found && !passed && (!any_reg || earlier(data_reg[35:0], min_reg)) ? data_reg[35:0] : min_reg;
+    wire any1 = any_reg || (found && !passed);
+    wire [35:0] min2 = set && (!any1 || earlier(set_deadline, min1)) ? set_deadline : min1;
+    wire any2 = any1 || set;
     wire [35:0] to_go = timer_at_reg - now;
 
     // No report in the cycle of a change: that may be the same QP's.
     assign late_valid = late_reg && !set_valid;
     assign late_index = late_index_reg;
-    assign timer_valid = timer_reg || !clean_reg;
-    assign timer_ns = !clean_reg ? time_ns : {time_ns[63:10] + {{18{to_go[35]}}, to_go}, 10'd0};
+    assign timer_valid = timer_reg || late_reg;
+    assign timer_ns = late_reg ? time_ns : {time_ns[63:10] + {{18{to_go[35]}}, to_go}, 10'd0};
 
     always @(posedge clk) begin
         if (clear_reg) begin
@@ -73,12 +96,15 @@ module frnic_req_timer #(
         end
         data_reg <= mem[at_reg];
         at1_reg <= at_reg;
-        valid1_reg <= run;
-        if (run || clear_reg) begin
+        valid1_reg <= run && !skip;
+        end_reg <= run && at_next == {LOG_QPS{1'b0}};
+        if (clear_reg) begin
             at_reg <= at_reg + 1'b1;
             if (at_reg == {LOG_QPS{1'b1}}) begin
                 clear_reg <= 1'b0;
             end
+        end else if (run) begin
+            at_reg <= at_next;
         end
         if (passed) begin
             late_reg <= 1'b1;
@@ -88,29 +114,37 @@ module frnic_req_timer #(
         end else if (taken) begin
             late_reg <= 1'b0;
         end
-        if (lower) begin
-            any_reg <= 1'b1;
-            min_reg <= data_reg[35:0];
+        // A deadline set behind the scan's back keeps its group, whichever that is.
+        kept_reg <= set || (!group_end && (kept_reg || found));
+        if (group_end && !kept_reg && !found) begin
+            used_reg[at1_reg[LOG_QPS-1:LOG_GROUP]] <= 1'b0;
         end
-        if (valid1_reg && at1_reg == {LOG_QPS{1'b1}}) begin
-            clean_reg <= !dirty_reg && !set_valid;
-            timer_reg <= any_reg || lower;
-            timer_at_reg <= lower ? data_reg[35:0] : min_reg;
-            any_reg <= 1'b0;
-            dirty_reg <= 1'b0;
+        if (set) begin
+            used_reg[set_index[LOG_QPS-1:LOG_GROUP]] <= 1'b1;
         end
-        if (set_valid || passed || late_reg) begin
-            dirty_reg <= 1'b1;
-            clean_reg <= 1'b0;
+        any_reg <= any2;
+        min_reg <= min2;
+        if (set && (!timer_reg || earlier(set_deadline, timer_at_reg))) begin
+            timer_reg <= 1'b1;
+            timer_at_reg <= set_deadline;
+        end
+        if (end_reg) begin
+            timer_reg <= any2;
+            timer_at_reg <= min2;
+            // The next round may have begun before it could see what is set now.
+            any_reg <= set;
+            min_reg <= set_deadline;
         end
         if (rst) begin
             clear_reg <= 1'b1;
             at_reg <= {LOG_QPS{1'b0}};
             valid1_reg <= 1'b0;
             late_reg <= 1'b0;
-            clean_reg <= 1'b0;
+            used_reg <= {GROUPS{1'b0}};
+            kept_reg <= 1'b0;
+            end_reg <= 1'b0;
             any_reg <= 1'b0;
-            dirty_reg <= 1'b0;
+            timer_reg <= 1'b0;
         end
     end
 

@@ -4,7 +4,8 @@
 // Nothing here knows what a register or a packet means; hw/sim/build.sh makes libfrnic-rtl.so of it.
 //
 // Time. The RTL's own time (t, in 1/165 of a user clock) follows the caller's: while there is anything to do it is clocked cycle by cycle towards
-// the caller's time, and once nothing is left it jumps there. Under wall-clock it lags behind while it is busy, so its timers run late, never early.
+// the caller's time, and once nothing is left it jumps there. Under wall-clock it lags behind while it is busy, then jumps over what it needed: a
+// microsecond of work takes it milliseconds, and the peer's, too, count against its timers. So "slow=N" has its time pass N times slower than the caller's.
 
 #include <cerrno>
 #include <cstdarg>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "Vfrnic_top.h"
+#include "Vfrnic_top___024root.h"
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_fst_c.h"
@@ -33,8 +35,8 @@ namespace {
 // 250 MHz : 322.265625 MHz = 128 : 165, exactly.
 constexpr uint64_t USER_PERIOD = 165, CMAC_PERIOD = 128;
 constexpr uint64_t USER_NS = 4;
-// Cycles that a unit of the caller's budget pays for.
-constexpr uint64_t CYCLES_PER_UNIT = 256;
+// Cycles that a unit of the caller's budget pays for. What a slice sends is sent at its end: with 16 units to a slice, after some four milliseconds.
+constexpr uint64_t CYCLES_PER_UNIT = 32;
 // The design must have said "idle" for so many cycles: what is under way between the clock domains has arrived by then.
 constexpr unsigned int IDLE_CYCLES = 48;
 // A BAR access that is not answered by then is answered with all ones, as a host does.
@@ -53,7 +55,7 @@ uint64_t wire_time(size_t len)
 }
 
 struct Settings {
-	uint64_t rd_ns = 0, wr_ns = 0, wire_ns = 0, stall = 0, reorder = 0, step_ns = 64, push = 0, stats = 0;
+	uint64_t rd_ns = 0, wr_ns = 0, wire_ns = 0, stall = 0, reorder = 0, step_ns = 64, push = 0, stats = 0, slow = 1;
 	uint64_t trace_from = 0, trace_to = FRNIC_NEVER;
 	std::string trace;
 };
@@ -111,6 +113,7 @@ struct frnic_backend {
 		std::vector<uint8_t> data;
 	};
 	std::deque<Burst> rd, aw;
+	uint64_t aw_hold = 0;
 	struct WBeat {
 		uint8_t data[64];
 		uint64_t strb;
@@ -164,6 +167,8 @@ struct frnic_backend {
 	bool busy() const;
 	void jump(uint64_t to);
 	void run_reset();
+	bool recall(const std::string &straps);
+	void remember(const std::string &straps);
 
 	void drive_bar();
 	void take_bar();
@@ -228,6 +233,8 @@ void frnic_backend::user_edge()
 		ar.due = t + from_ns(set.rd_ns);
 	}
 	aw_take = d->m_axi_awvalid && d->m_axi_awready;
+	if (d->m_axi_awvalid && aw_hold)
+		aw_hold--;
 	if (aw_take) {
 		w.id = d->m_axi_awid;
 		w.addr = d->m_axi_awaddr & ~63ull;
@@ -514,7 +521,7 @@ void frnic_backend::drive_host()
 	bool go = !set.stall || !chance(set.stall);
 
 	d->m_axi_arready = go && rd.size() < 256;
-	d->m_axi_awready = !set.stall || !chance(set.stall);
+	d->m_axi_awready = !aw_hold && (!set.stall || !chance(set.stall));
 	d->m_axi_wready = !set.stall || !chance(set.stall);
 	if (!b_offered && !bq.empty() && bq.front().due <= t && go)
 		b_offered = true;
@@ -625,10 +632,63 @@ void frnic_backend::run_reset()
 	pristine = true;
 }
 
+// What a reset has left behind, for the next device with the same straps: a test makes hundreds of them, and each reset is a sweep of all tables.
+struct AfterReset {
+	std::string straps;
+	std::vector<char> state; // the design's, without Verilator's own pointers
+	uint64_t t, base, user_next, cmac_next, cycles, rng;
+	unsigned int idle_for;
+	bool changed, cmac_low;
+};
+static std::vector<AfterReset> after_reset;
+
+static char *state_of(Vfrnic_top *top, size_t *len)
+{
+	char *from = (char *)top->rootp + sizeof(VerilatedModule);
+
+	*len = (size_t)((char *)&top->rootp->vlSymsp - from);
+	return from;
+}
+
+bool frnic_backend::recall(const std::string &straps)
+{
+	size_t len;
+	char *state;
+
+	for (const AfterReset &a : after_reset)
+		if (a.straps == straps) {
+			top->eval(); // Verilator's own first steps
+			state = state_of(top.get(), &len);
+			memcpy(state, a.state.data(), len);
+			t = a.t;
+			base = a.base;
+			user_next = a.user_next;
+			cmac_next = a.cmac_next;
+			cycles = a.cycles;
+			rng = a.rng;
+			idle_for = a.idle_for;
+			changed = a.changed;
+			cmac_low = a.cmac_low;
+			pristine = true;
+			return true;
+		}
+	return false;
+}
+
+void frnic_backend::remember(const std::string &straps)
+{
+	size_t len;
+	char *state = state_of(top.get(), &len);
+
+	after_reset.push_back({ straps, std::vector<char>(state, state + len), t, base, user_next, cmac_next, cycles, rng, idle_for, changed, cmac_low });
+}
+
 void frnic_backend::power_on()
 {
 	auto *d = top.get();
+	std::string straps((const char *)mac, 6);
 
+	straps += ' ' + std::to_string(vectors) + ' ' + std::to_string(set.push) + ' ' + std::to_string(seed) + ' ' + std::to_string(set.stall);
 	memcpy(&d->cfg_mac, mac, 6);
 	d->cfg_msix_vectors = vectors;
 	d->cfg_push_bytes = set.push;
@@ -640,7 +700,12 @@ void frnic_backend::power_on()
 	d->s_axi_db_rready = 1;
 	d->link_up = link;
 	d->mac_ready = !mac_stalled;
-	run_reset();
+	if (!set.trace.empty()) {
+		run_reset();
+	} else if (!recall(straps)) {
+		run_reset();
+		remember(straps);
+	}
 	powered = true;
 }
 
@@ -665,7 +730,7 @@ bool parse_option(frnic_backend *be, const char *opt)
 	} options[] = {
 		{ "rd-ns=", 1000000, &s.rd_ns }, { "wr-ns=", 1000000, &s.wr_ns }, { "wire-ns=", 1000000000, &s.wire_ns },
 		{ "stall=", 99, &s.stall }, { "reorder=", 1, &s.reorder }, { "step-ns=", 1000000, &s.step_ns },
-		{ "push=", FRNIC_WQE_MAX_UNITS * FRNIC_WQE_UNIT, &s.push }, { "stats=", 1, &s.stats },
+		{ "push=", FRNIC_WQE_MAX_UNITS * FRNIC_WQE_UNIT, &s.push }, { "stats=", 1, &s.stats }, { "slow=", 1000000, &s.slow },
 #if VM_TRACE
 		{ "trace-from=", FRNIC_NEVER, &s.trace_from }, { "trace-to=", FRNIC_NEVER, &s.trace_to },
 #endif
@@ -675,7 +740,7 @@ bool parse_option(frnic_backend *be, const char *opt)
 
 	for (const auto &o : options)
 		if (!strncmp(opt, o.key, strlen(o.key)))
-			return parse_number(opt + strlen(o.key), o.max, o.out);
+			return parse_number(opt + strlen(o.key), o.max, o.out) && s.slow;
 #if VM_TRACE
 	if (!strncmp(opt, "trace=", 6)) {
 		s.trace = opt + 6;
@@ -691,6 +756,43 @@ bool parse_option(frnic_backend *be, const char *opt)
 	}
 	return false;
 }
+
+double cpu_time()
+{
+	timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+// CPU time from here to the end of the block is the simulation's.
+struct Timed {
+	frnic_backend *be;
+	double start = cpu_time();
+
+	explicit Timed(frnic_backend *b) : be(b) {}
+	~Timed() { be->cpu += cpu_time() - start; }
+};
+
+// Who has not been destroyed when the program ends tells its statistics then: QEMU leaves its devices as they are.
+struct Live {
+	std::vector<frnic_backend *> all;
+
+	void remove(frnic_backend *be)
+	{
+		for (size_t i = 0; i < all.size(); i++)
+			if (all[i] == be)
+				all.erase(all.begin() + (ptrdiff_t)i);
+		if (be->set.stats && be->cpu > 0)
+			fprintf(stderr, "frnic-rtl: %llu user cycles in %.3f s of CPU: %.0f cycles/s; %llu idle spans skipped\n",
+				(unsigned long long)be->cycles, be->cpu, (double)be->cycles / be->cpu, (unsigned long long)be->skips);
+	}
+	~Live()
+	{
+		while (!all.empty())
+			remove(all.back());
+	}
+} live;
 
 frnic_backend *rtl_create(const frnic_host_ops *ops, void *host, const frnic_backend_config *cfg, char *err, size_t errlen)
 {
@@ -722,15 +824,18 @@ frnic_backend *rtl_create(const frnic_host_ops *ops, void *host, const frnic_bac
 		be->fst->open(be->set.trace.c_str());
 	}
 #endif
-	be->power_on();
+	{
+		Timed timed(be.get());
+
+		be->power_on();
+	}
+	live.all.push_back(be.get());
 	return be.release();
 }
 
 void rtl_destroy(frnic_backend *be)
 {
-	if (be->set.stats && be->cpu > 0)
-		fprintf(stderr, "frnic-rtl: %llu user cycles in %.3f s of CPU: %.0f cycles/s; %llu idle spans skipped\n",
-			(unsigned long long)be->cycles, be->cpu, (double)be->cycles / be->cpu, (unsigned long long)be->skips);
+	live.remove(be);
 #if VM_TRACE
 	if (be->fst)
 		be->fst->close();
@@ -742,16 +847,11 @@ void rtl_destroy(frnic_backend *be)
 void rtl_reset(frnic_backend *be)
 {
 	// A reset of a card that is as after a reset changes nothing.
-	if (!be->pristine)
+	if (!be->pristine) {
+		Timed timed(be);
+
 		be->run_reset();
-}
-
-double cpu_time()
-{
-	timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+	}
 }
 
 void post(frnic_backend *be, unsigned int bar, uint64_t off, const uint8_t *p, unsigned int len)
@@ -779,7 +879,7 @@ void post(frnic_backend *be, unsigned int bar, uint64_t off, const uint8_t *p, u
 uint64_t rtl_bar_read(frnic_backend *be, unsigned int bar, uint64_t off, unsigned int len)
 {
 	uint64_t val = 0;
-	double start = cpu_time();
+	Timed timed(be);
 
 	if (bar != FRNIC_BAR_REGS || (len != 4 && len != 8) || (off & 3) || off > FRNIC_BAR_REGS_SIZE - len)
 		return 0;
@@ -798,7 +898,6 @@ uint64_t rtl_bar_read(frnic_backend *be, unsigned int bar, uint64_t off, unsigne
 		w = be->wait_bar(true) ? be->read_data : UINT32_MAX;
 		val |= (uint64_t)w << 8 * i;
 	}
-	be->cpu += cpu_time() - start;
 	return val;
 }
 
@@ -844,16 +943,23 @@ void rtl_link_set(frnic_backend *be, bool up)
 // The caller's time that the design next wants to see.
 uint64_t rtl_next_event(frnic_backend *be)
 {
+	uint64_t next;
+
 	if (be->busy())
-		return be->ns() < be->now ? be->now : be->ns() + be->set.step_ns;
-	return be->top->timer_valid ? (be->top->timer_ns > be->now ? be->top->timer_ns : be->now) : FRNIC_NEVER;
+		next = be->ns() < be->now ? be->now : be->ns() + be->set.step_ns;
+	else if (be->top->timer_valid)
+		next = be->top->timer_ns > be->now ? be->top->timer_ns : be->now;
+	else
+		return FRNIC_NEVER;
+	return next * be->set.slow;
 }
 
 uint64_t rtl_advance(frnic_backend *be, uint64_t now, unsigned int budget)
 {
 	uint64_t end = be->cycles + budget * CYCLES_PER_UNIT;
-	double start = cpu_time();
+	Timed timed(be);
 
+	now /= be->set.slow;
 	if (now > be->now)
 		be->now = now;
 	for (;;) {
@@ -872,7 +978,6 @@ uint64_t rtl_advance(frnic_backend *be, uint64_t now, unsigned int budget)
 			break;
 		be->cycle();
 	}
-	be->cpu += cpu_time() - start;
 	return rtl_next_event(be);
 }
 
@@ -883,6 +988,19 @@ int rtl_inject(frnic_backend *be, const char *what, uint64_t number)
 		be->top->mac_ready = !number;
 		be->changed = true;
 		be->idle_for = 0;
+		return 0;
+	}
+	// From now on, until number is 0: contexts of QPs are written with wrong parity.
+	if (!strcmp(what, "qp-parity")) {
+		be->top->flip_qp = number != 0;
+		be->changed = true;
+		return 0;
+	}
+	// The next write burst's address is held up for so many cycles.
+	if (!strcmp(what, "axi-stall")) {
+		be->aw_hold = number;
+		be->top->m_axi_awready = 0;
+		be->changed = true;
 		return 0;
 	}
 	return -1;

@@ -57,7 +57,7 @@ static uint8_t *buf;
 static struct pair_addr me[3], peer[3];
 static uint32_t max_inline, mtu;
 static int fd, passed, failed;
-static bool lossy;
+static bool lossy, atomics;
 
 static uint8_t pattern(uint32_t seed, uint32_t i)
 {
@@ -218,8 +218,10 @@ static void active(void)
 			if ((type == 1 && !ops[op].uc) || (type == 2 && !ops[op].ud))
 				continue;
 			if (op == FETCH_ADD || op == CMP_SWAP) {
-				active_one(op, type, 8, 0, 0);
-				active_one(op, type, 8, 8, 4088);
+				if (atomics) {
+					active_one(op, type, 8, 0, 0);
+					active_one(op, type, 8, 8, 4088);
+				}
 				continue;
 			}
 			for (unsigned int i = 0; i < sizeof(lens) / sizeof(*lens); i++)
@@ -256,6 +258,7 @@ static void passive(void)
 int main(int argc, char **argv)
 {
 	const enum ibv_qp_type types[3] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	struct ibv_device_attr attr;
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 
@@ -272,8 +275,8 @@ int main(int argc, char **argv)
 	ctx = dev_open(argv[1]);
 	int gid_index = gid_find(ctx, &gid);
 
-	if (posix_memalign((void **)&buf, 4096, BUF_SIZE) || ibv_query_port(ctx, 1, &port))
-		die("memory or port");
+	if (posix_memalign((void **)&buf, 4096, BUF_SIZE) || ibv_query_port(ctx, 1, &port) || ibv_query_device(ctx, &attr))
+		die("memory, port or device");
 	pd = ibv_alloc_pd(ctx);
 	mr = pd ? ibv_reg_mr(pd, buf, BUF_SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			     IBV_ACCESS_REMOTE_ATOMIC) : NULL;
@@ -294,7 +297,13 @@ int main(int argc, char **argv)
 	fd = sock_open(host, "18601");
 	sock_swap(fd, me, peer, sizeof(me));
 	enum ibv_mtu theirs;
+	bool mine, both;
 
+	/* A card without atomics says so. */
+	mine = attr.atomic_cap != IBV_ATOMIC_NONE;
+	sock_swap(fd, &mine, &both, sizeof(both));
+	atomics = mine && both;
+	printf("atomics: %s\n", atomics ? "tested" : mine ? "not the peer" : "not this device");
 	sock_swap(fd, &port.active_mtu, &theirs, sizeof(theirs));
 	if (theirs < port.active_mtu)
 		port.active_mtu = theirs;

@@ -48,11 +48,11 @@ rxe_up() { # DEVICE MAC ADDRESS
 frnic_load() {
 	local mac=52:54:00:12:00:0$NUM nd
 	insmod $TOP/build/kernel/$KERNEL/frnic.ko $FRNIC_PARAMS || return 1
-	wait_for 5 nd_by_mac $mac > /dev/null || return 1
+	wait_for 20 nd_by_mac $mac > /dev/null || return 1
 	nd=$(nd_by_mac $mac)
 	ip addr add $ME/24 dev $nd; ip link set $nd up
 	echo $nd > /run/nd
-	wait_for 10 port_up rdma0
+	wait_for 60 port_up rdma0
 }
 
 # barrier NAME: both guests meet. Fails (and ends the script) if the other one has ended or does not come within 300 s.
