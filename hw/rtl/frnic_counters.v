@@ -9,7 +9,7 @@
 
 module frnic_counters #(
     // Counters: enum counter
-    parameter COUNTERS = 68,
+    parameter COUNTERS = 69,
     // log2 of the memory
     parameter LOG_DEPTH = 7
 ) (

@@ -139,6 +139,7 @@ module frnic_resp #(
     output wire                 cnt_bad_qkey,
     output wire                 cnt_no_recv,
     output wire                 cnt_uc_dropped,
+    output wire                 cnt_vanished,
     output wire                 cnt_ack,
     output wire                 cnt_rnr,
     output wire                 cnt_seq,
@@ -164,6 +165,8 @@ module frnic_resp #(
     );
 
     wire rec_valid, rec_ready, reading;
+    wire [LOG_QPS-1:0] reads_index;
+    wire [7:0] reads;
     wire [R_W-1:0] rec;
     wire front_idle, back_idle;
 
@@ -247,10 +250,11 @@ module frnic_resp #(
         .v_code(v_code), .p_valid(p_valid && !back_reg), .p_ready(f_p_ready), .p_addr(p_addr), .p_len(p_len), .p_last(p_last), .p_error(p_error),
         .wr_cmd_valid(wr_cmd_valid), .wr_cmd_ready(wr_cmd_ready), .wr_cmd_addr(wr_cmd_addr), .wr_cmd_len(wr_cmd_len),
         .wr_cmd_src_off(wr_cmd_src_off), .wr_data_valid(wr_data_valid), .wr_data_ready(wr_data_ready), .wr_data(wr_data),
-        .rec_valid(rec_valid), .rec_ready(rec_ready), .rec(rec), .reading(reading), .sweep(sweep), .idle(front_idle),
+        .rec_valid(rec_valid), .rec_ready(rec_ready), .rec(rec), .reading(reading), .reads_index(reads_index), .reads(reads), .sweep(sweep),
+        .idle(front_idle),
         .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn), .cnt_sends(cnt_sends), .cnt_writes(cnt_writes), .cnt_reads(cnt_reads), .cnt_dup(cnt_dup),
         .cnt_gap(cnt_gap), .cnt_bad_state(cnt_bad_state), .cnt_bad_pkey(cnt_bad_pkey), .cnt_bad_qkey(cnt_bad_qkey), .cnt_no_recv(cnt_no_recv),
-        .cnt_uc_dropped(cnt_uc_dropped)
+        .cnt_uc_dropped(cnt_uc_dropped), .cnt_vanished(cnt_vanished)
     );
 
     // ---- Answers ----
@@ -265,7 +269,7 @@ module frnic_resp #(
 
     frnic_resp_back #(.LOG_QPS(LOG_QPS), .LOG_GIDS(LOG_GIDS), .LOG_PKEYS(LOG_PKEYS), .REC_BITS(R_W), .DESC_BITS(TXD_W)) back (
         .clk(clk), .rst(rst), .rec_valid(rec_valid), .rec_ready(rec_ready), .rec(rec), .reading(reading),
-        .wr_st_valid(wr_st_valid), .wr_st_error(wr_st_error), .cqe_valid(cqe_valid), .cqe_ready(cqe_ready), .cqe_cqn(cqe_cqn),
+        .reads_index(reads_index), .reads(reads), .wr_st_valid(wr_st_valid), .wr_st_error(wr_st_error), .cqe_valid(cqe_valid), .cqe_ready(cqe_ready), .cqe_cqn(cqe_cqn),
         .cqe_data(cqe_data), .cqe_solicited(cqe_solicited),
         .gid_index(gid_index), .gid_valid(gid_valid), .gid_ipv6(gid_ipv6), .gid_vlan(gid_vlan), .gid_vid(gid_vid), .gid_smac(gid_smac),
         .gid(gid), .pkey_index(b_pkey_index), .pkey(b_pkey),
@@ -278,7 +282,7 @@ module frnic_resp #(
         .ev_left(m_axis_tvalid && m_axis_tready && m_axis_tlast),
         .lw_valid(lw_valid[1]), .lw_qpn(lw_qpn[47:24]), .lw_op(lw_op[3:2]), .lw_mask(lw_mask[15:8]), .lw_event(lw_event[15:8]),
         .lw_inc(lw_inc[7:4]), .lw_data(lw_data[1023:512]), .lw_done(lw_done[1]),
-        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_clear(chg_clear), .idle(back_idle),
+        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_clear(chg_clear), .sweep(sweep), .idle(back_idle),
         .cnt_ack(cnt_ack), .cnt_rnr(cnt_rnr), .cnt_seq(cnt_seq), .cnt_inv(cnt_inv), .cnt_access(cnt_access), .cnt_op(cnt_op), .cnt_tx(cnt_tx),
         .cnt_tx_bytes(cnt_tx_bytes)
     );

@@ -17,7 +17,7 @@ module frnic_resp_back #(
     parameter LOG_GIDS = 7,
     parameter LOG_PKEYS = 7,
     // Bits of a record (R_W), of a packet descriptor (TXD_W)
-    parameter REC_BITS = 757,
+    parameter REC_BITS = 759,
     parameter DESC_BITS = 739
 ) (
     input  wire                 clk,
@@ -27,6 +27,9 @@ module frnic_resp_back #(
     output wire                 rec_ready,
     input  wire [REC_BITS-1:0]  rec,
     output wire                 reading,
+    // READs of a QP that are not answered yet, two cycles later
+    input  wire [LOG_QPS-1:0]   reads_index,
+    output reg  [7:0]           reads,
     // Status of the front's writes
     input  wire                 wr_st_valid,
     input  wire                 wr_st_error,
@@ -99,6 +102,8 @@ module frnic_resp_back #(
     input  wire [LOG_QPS-1:0]   chg_index,
     input  wire [2:0]           chg_state,
     input  wire                 chg_clear,
+    // Level: everything is forgotten
+    input  wire                 sweep,
     output wire                 idle,
     // Counters
     output reg                  cnt_ack,
@@ -115,6 +120,7 @@ module frnic_resp_back #(
     `include "frnic_tx_desc.vh"
 
     localparam RECS = 1 << LOG_RECS;
+    localparam QPS = 1 << LOG_QPS;
     localparam STATUS = `FRNIC_CMD_QP_LIVE9_STATUS_LSB - 1024;
     localparam VENDOR_ERR = `FRNIC_CMD_QP_LIVE9_VENDOR_ERR_LSB - 1024;
     localparam [3:0] ST_IDLE = 4'd0, ST_WAIT = 4'd1, ST_CQE = 4'd2, ST_ANS = 4'd3, ST_TX = 4'd4, ST_ROOM = 4'd5, ST_XREQ = 4'd6, ST_XV = 4'd7,
@@ -126,10 +132,26 @@ module frnic_resp_back #(
     wire r_take;
     reg [RECS-1:0] mute_reg = {RECS{1'b0}};
     reg [RECS-1:0] dead_reg = {RECS{1'b0}};
+    reg [RECS-1:0] fresh_reg = {RECS{1'b0}};
+    reg [RECS-1:0] asks_reg = {RECS{1'b0}};
     reg [RECS*LOG_QPS-1:0] index_reg = {(RECS*LOG_QPS){1'b0}};
     reg [LOG_RECS-1:0] in_reg = {LOG_RECS{1'b0}};
     reg [LOG_RECS-1:0] out_reg = {LOG_RECS{1'b0}};
     integer i;
+    integer k;
+
+    always @* begin
+        reads = 8'd0;
+        for (k = 0; k < RECS; k = k + 1) begin
+            reads = reads + {7'd0, asks_reg[k]};
+        end
+    end
+
+    always @(posedge clk) begin
+        for (k = 0; k < RECS; k = k + 1) begin
+            asks_reg[k] <= fresh_reg[k] && index_reg[k*LOG_QPS +: LOG_QPS] == reads_index;
+        end
+    end
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_fifo #(.WIDTH(REC_BITS), .LOG_DEPTH(LOG_RECS)) fifo (
@@ -142,9 +164,11 @@ module frnic_resp_back #(
             index_reg[in_reg*LOG_QPS +: LOG_QPS] <= rec[R_QPN +: LOG_QPS];
             mute_reg[in_reg] <= chg_valid && chg_index == rec[R_QPN +: LOG_QPS] && (chg_clear || chg_state == `FRNIC_QP_STATE_ERR);
             dead_reg[in_reg] <= chg_valid && chg_index == rec[R_QPN +: LOG_QPS] && chg_clear;
+            fresh_reg[in_reg] <= rec[R_FRESH];
             in_reg <= in_reg + 1'b1;
         end
         if (r_take) begin
+            fresh_reg[out_reg] <= 1'b0;
             out_reg <= out_reg + 1'b1;
         end
         for (i = 0; i < RECS; i = i + 1) begin
@@ -158,6 +182,7 @@ module frnic_resp_back #(
             end
         end
         if (rst) begin
+            fresh_reg <= {RECS{1'b0}};
             in_reg <= {LOG_RECS{1'b0}};
             out_reg <= {LOG_RECS{1'b0}};
         end
@@ -180,6 +205,9 @@ module frnic_resp_back #(
     reg [3:0] state_reg = ST_IDLE;
     reg [6:0] left_reg = 7'd0;
     reg failed_reg = 1'b0;     // a write of this record failed
+    // QPs that a failed write has ended: what completes now was not received; the first one to complete is the entry that was in use then
+    reg [QPS-1:0] spoilt_reg = {QPS{1'b0}};
+    reg [QPS-1:0] in_use_reg = {QPS{1'b0}};
     // READ: what is left, and where
     reg [31:0] rd_left_reg = 32'd0;
     reg [63:0] rd_va_reg = 64'd0;
@@ -218,13 +246,18 @@ module frnic_resp_back #(
     // ---- Completion ----
     wire [191:0] c = r[R_CQE_DATA +: 192];
     wire [7:0] bad_flags = c[63:56] & ~(8'd1 << `FRNIC_CQE_FLAG_SOLICITED_BIT);
-    // A write that failed takes the completion along.
-    wire [191:0] c_bad = {24'd0, `FRNIC_VENDOR_ERR_DMA_WRITE, `FRNIC_CQE_STATUS_LOC_QP_OP_ERR, c[151:128], 64'd0, bad_flags, c[55:32],
-                          `FRNIC_CQE_OP_RECV, c[23:0]};
+    // A write that failed takes the completion along, also that of a later packet.
+    wire [LOG_QPS-1:0] r_index = r[R_QPN +: LOG_QPS];
+    wire spoilt = spoilt_reg[r_index];
+    wire lost = failed_reg || in_use_reg[r_index];
+    wire [15:0] c_why = lost ? {`FRNIC_VENDOR_ERR_DMA_WRITE, `FRNIC_CQE_STATUS_LOC_QP_OP_ERR} :
+                        {`FRNIC_VENDOR_ERR_FLUSHED, `FRNIC_CQE_STATUS_WR_FLUSH_ERR};
+    wire [191:0] c_bad = {24'd0, c_why, c[151:128], 64'd0, bad_flags, c[55:32], `FRNIC_CQE_OP_RECV, c[23:0]};
+    wire with_entry = r[R_CQE] || r[R_HAVE];
     assign cqe_valid = state_reg == ST_CQE && !dead;
     assign cqe_cqn = r[R_CQN +: 24];
-    assign cqe_data = {64'd0, failed_reg ? c_bad : c};
-    assign cqe_solicited = r[R_SOL] && !failed_reg;
+    assign cqe_data = {64'd0, failed_reg || spoilt ? c_bad : c};
+    assign cqe_solicited = r[R_SOL] && !failed_reg && !spoilt;
 
     // ---- Answer ----
     assign gid_index = r[R_SGIDX +: LOG_GIDS];
@@ -289,14 +322,14 @@ module frnic_resp_back #(
     assign lw_qpn = r[R_QPN +: 24];
     assign lw_op = dead ? 2'd0 : 2'd1;
     assign lw_mask = dead ? 8'd0 : 8'd1 << 6;
-    assign lw_event = failed_reg ? (r[R_CQE] ? 8'd0 : `FRNIC_QP_EVENT_FATAL) : rd_bad_reg ? (rd_code_reg == `FRNIC_VENDOR_ERR_RKEY ?
+    assign lw_event = failed_reg ? (with_entry ? 8'd0 : `FRNIC_QP_EVENT_FATAL) : rd_bad_reg ? (rd_code_reg == `FRNIC_VENDOR_ERR_RKEY ?
                       `FRNIC_QP_EVENT_ACCESS_ERR : `FRNIC_QP_EVENT_FATAL) : r[R_EVENT +: 8];
     assign lw_inc = 4'd0;
 
     always @* begin
         lw_data = 512'd0;
         lw_data[VENDOR_ERR +: 8] = failed_reg ? `FRNIC_VENDOR_ERR_DMA_WRITE : rd_bad_reg ? rd_code_reg : r[R_VENDOR +: 8];
-        lw_data[STATUS +: 8] = failed_reg && r[R_CQE] ? `FRNIC_CQE_STATUS_LOC_QP_OP_ERR : r[R_STATUS +: 8];
+        lw_data[STATUS +: 8] = failed_reg && with_entry ? `FRNIC_CQE_STATUS_LOC_QP_OP_ERR : r[R_STATUS +: 8];
     end
 
     always @(posedge clk) begin
@@ -338,6 +371,8 @@ module frnic_resp_back #(
                     if (failed_reg) begin
                         end_reg <= 1'b1;
                         syn_reg <= SYN_OP;
+                        spoilt_reg[r_index] <= 1'b1;
+                        in_use_reg[r_index] <= r[R_HAVE];
                     end
                     state_reg <= r[R_CQE] ? ST_CQE : ST_ANS;
                 end else if (st_valid) begin
@@ -347,6 +382,7 @@ module frnic_resp_back #(
             end
             ST_CQE: begin
                 if (cqe_ready || dead) begin
+                    in_use_reg[r_index] <= 1'b0;
                     state_reg <= ST_ANS;
                 end
             end
@@ -466,6 +502,14 @@ module frnic_resp_back #(
                 state_reg <= ST_IDLE;
             end
         endcase
+        if (chg_valid && chg_clear) begin
+            spoilt_reg[chg_index] <= 1'b0;
+            in_use_reg[chg_index] <= 1'b0;
+        end
+        if (rst || sweep) begin
+            spoilt_reg <= {QPS{1'b0}};
+            in_use_reg <= {QPS{1'b0}};
+        end
         if (rst) begin
             state_reg <= ST_IDLE;
             out_count_reg <= 4'd0;

@@ -17,7 +17,7 @@ module frnic_resp_front #(
     parameter LOG_PKEYS = 7,
     // Bits of a metadata record (META_W), of a record (R_W)
     parameter META_BITS = 632,
-    parameter REC_BITS = 757
+    parameter REC_BITS = 759
 ) (
     input  wire                 clk,
     input  wire                 rst,
@@ -112,6 +112,9 @@ module frnic_resp_front #(
     input  wire                 rec_ready,
     output wire [REC_BITS-1:0]  rec,
     input  wire                 reading,
+    // READs of a QP that are not answered yet, two cycles later
+    output wire [LOG_QPS-1:0]   reads_index,
+    input  wire [7:0]           reads,
     // Level: everything is forgotten
     input  wire                 sweep,
     output wire                 idle,
@@ -127,7 +130,8 @@ module frnic_resp_front #(
     output reg                  cnt_bad_pkey,
     output reg                  cnt_bad_qkey,
     output reg                  cnt_no_recv,
-    output reg                  cnt_uc_dropped
+    output reg                  cnt_uc_dropped,
+    output reg                  cnt_vanished
 );
 
     `include "frnic_rx_meta.vh"
@@ -355,6 +359,7 @@ module frnic_resp_front #(
     assign xl_check = x_check_reg;
     assign p_ready = state_reg == ST_MAP && op_ready;
 
+    assign reads_index = index_reg;
     assign q_valid = state_reg == ST_RQE;
     assign q_qpn = qpn;
     assign r_ready = state_reg == ST_RQE2 && (r_result != RQE_OK || lane_reg == 2'd3);
@@ -371,8 +376,9 @@ module frnic_resp_front #(
     wire send_ok = length_fits && placed_next <= {1'b0, MSG_MAX} && !flags[F_IETH]; // remote invalidation is not there yet
     wire write_ok = c_access[`FRNIC_ACCESS_REMOTE_WRITE_BIT] && length_fits && m_left <= MSG_MAX &&
                     (is_end ? {19'd0, len} == m_left : {19'd0, len} < m_left);
-    wire read_ok = flags[F_RETH] && conn_reg[`FRNIC_CMD_QP_IRD_LSB +: 8] != 8'd0 && c_access[`FRNIC_ACCESS_REMOTE_READ_BIT] && reth_len <= MSG_MAX;
-    wire asks_ok = seq_ok && (is_send ? send_ok : is_write ? write_ok : read_ok);
+    wire [7:0] c_ird = conn_reg[`FRNIC_CMD_QP_IRD_LSB +: 8];
+    wire read_ok = flags[F_RETH] && c_ird != 8'd0 && c_access[`FRNIC_ACCESS_REMOTE_READ_BIT] && reth_len <= MSG_MAX;
+    wire asks_ok = seq_ok && (is_send ? send_ok : is_write ? write_ok : read_ok && reads < c_ird);
     wire needs_entry = is_send ? is_start : is_write && flags[F_IMM];
     // The whole range of a WRITE at its start; before an entry is taken; of a READ.
     wire needs_range = is_write ? len != 13'd0 && (flags[F_IMM] || (is_start && {19'd0, len} != reth_len)) : !is_send && reth_len != 32'd0;
@@ -438,7 +444,7 @@ module frnic_resp_front #(
     wire [7:0] sol_flag = {7'd0, meta_reg[META_SOLICITED]} << `FRNIC_CQE_FLAG_SOLICITED_BIT;
 
     assign rec_valid = state_reg == ST_REC;
-    assign rec = {o_read_len_reg, reth_key, reth_va, c_pm, c_kernel, c_pd, remote_qpn, conn_reg[`FRNIC_CMD_QP_PKEY_INDEX_LSB +: 8],
+    assign rec = {o_ans_reg == ANS_READ && !dup_read_reg, p_have_reg && !gone_reg, o_read_len_reg, reth_key, reth_va, c_pm, c_kernel, c_pd, remote_qpn, conn_reg[`FRNIC_CMD_QP_PKEY_INDEX_LSB +: 8],
                   conn_reg[`FRNIC_CMD_QP_SGID_INDEX_LSB +: 8], conn_reg[`FRNIC_CMD_QP_ATTR_MASK_LSB +: 16], conn_reg[`FRNIC_CMD_QP_DGID_LSB +: 128],
                   conn_reg[`FRNIC_CMD_QP_FLOW_FLOW_LABEL_LSB +: 20], conn_reg[`FRNIC_CMD_QP_HOP_LIMIT_LSB +: 8],
                   conn_reg[`FRNIC_CMD_QP_TCLASS_LSB +: 8], conn_reg[`FRNIC_CMD_QP_DMAC_LSB +: 48],
@@ -538,6 +544,7 @@ module frnic_resp_front #(
         cnt_bad_qkey <= 1'b0;
         cnt_no_recv <= 1'b0;
         cnt_uc_dropped <= 1'b0;
+        cnt_vanished <= 1'b0;
         wait_reg <= wait_reg + 2'd1;
 
         case (state_reg)
@@ -566,6 +573,7 @@ module frnic_resp_front #(
                                 s_meta[META_FLAGS + F_WRITE] ? W_WRITE : W_READ;
                     // No room behind a long READ: as if lost, for responses wait behind this packet.
                     vanish_reg <= !rec_ready;
+                    cnt_vanished <= !rec_ready;
                     state_reg <= !rec_ready ? ST_DRAIN : hot_reg && !moved_reg && s_meta[META_DQPN +: 24] == qpn ? ST_JUDGE : ST_LOAD;
                 end else if (scanning && rec_ready && !sweep) begin
                     if (flush_reg[scan_reg]) begin

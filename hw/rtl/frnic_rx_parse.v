@@ -116,7 +116,7 @@ module frnic_rx_parse #(
     endgenerate
     wire [15:0] dport = be16(dport_sel[dport_at[6:1]]);
 
-    wire udp4 = ipv4 && ihl >= 4'd5 && ip[9*8 +: 8] == 8'd17 && (be16(ip[6*8 +: 16]) & 16'h1fff) == 16'd0;
+    wire udp4 = ipv4 && ihl >= 4'd5 && ip[9*8 +: 8] == 8'd17 && (be16(ip[6*8 +: 16]) & 16'h3fff) == 16'd0;
     wire udp6 = ipv6 && ip[6*8 +: 8] == 8'd17;
     wire roce_now = (udp4 || udp6) && wlen >= l3_off + l3_len + 8'd8 && dport == 16'd4791;
     wire [16:0] cut_now = {9'd0, l3_off} + total;

@@ -704,6 +704,7 @@
 #define FRNIC_COUNTER_NO_PKT_BUF		0x41
 #define FRNIC_COUNTER_DB_DROPPED		0x42
 #define FRNIC_COUNTER_MCAST_RX			0x43
+#define FRNIC_COUNTER_RX_NO_ROOM		0x44
 
 /* X(NAME, code, errno, "text") for each command status */
 #define FRNIC_STATUS_LIST(X) \
@@ -820,8 +821,9 @@
 	X(CNP_RX, 64, cnp_rx) \
 	X(NO_PKT_BUF, 65, no_pkt_buf) \
 	X(DB_DROPPED, 66, db_dropped) \
-	X(MCAST_RX, 67, mcast_rx)
-#define FRNIC_COUNTERS				68
+	X(MCAST_RX, 67, mcast_rx) \
+	X(RX_NO_ROOM, 68, rx_no_room)
+#define FRNIC_COUNTERS				69
 
 /*
  * X(service types as bits, from, to, required attributes, optional attributes)

@@ -8,6 +8,7 @@
 #include "frnic_model.h"
 
 #define ETH_HLEN 14
+#define ETH_ZLEN 60 /* least frame without FCS */
 #define TX_BATCH 16
 
 /* What the headers say, as far as the port looks. */
@@ -54,11 +55,6 @@ static void parse(const uint8_t *f, size_t len, struct parsed *p)
 		p->l4_proto = f[off + 6];
 		p->l4 = off + 40;
 	}
-}
-
-static bool is_roce(const uint8_t *f, const struct parsed *p)
-{
-	return p->l4 && p->l4_proto == 17 && p->l4 + 8 <= p->l3_end && be16(f + p->l4 + 2) == FRNIC_ROCE_UDP_PORT;
 }
 
 /* ---- Checksums ---- */
@@ -236,7 +232,7 @@ void eth_frame_rx(struct frnic_backend *be, const uint8_t *frame, size_t len)
 	COUNT(be, RX_FRAMES);
 	COUNT_ADD(be, RX_BYTES, len);
 	parse(frame, len, &p);
-	if (is_roce(frame, &p) && (mac_is_own(be, frame) || roce_multicast(be, frame))) {
+	if (roce_is_roce(frame, len) && (mac_is_own(be, frame) || roce_multicast(be, frame))) {
 		if (be->eth_ctrl & FRNIC_REG_ETH_CTRL_MIRROR)
 			rx_deliver(be, frame, len, FRNIC_ETH_RX_FLAG_MIRROR_RX | csum_flags(frame, &p));
 		roce_rx(be, frame, len);
@@ -256,6 +252,13 @@ static void wire_tx(struct frnic_backend *be, const uint8_t *frame, size_t len)
 		return; /* as into an unplugged cable */
 	COUNT(be, TX_FRAMES);
 	COUNT_ADD(be, TX_BYTES, len);
+	if (len < ETH_ZLEN) { /* the MAC's pad (IEEE 802.3, 4.2.3.3) */
+		uint8_t padded[ETH_ZLEN] = {0};
+
+		memcpy(padded, frame, len);
+		be->ops.eth_tx(be->host, padded, sizeof(padded));
+		return;
+	}
 	be->ops.eth_tx(be->host, frame, len);
 }
 
@@ -269,8 +272,10 @@ static void loop_tx(struct frnic_backend *be, const uint8_t *frame, size_t len)
 		if (!be->loop)
 			return;
 	}
-	if (len > MODEL_ROCE_FRAME_MAX || idx_sub(be->loop_pi, be->loop_ci) >= LOOP_FRAMES)
+	if (len > MODEL_ROCE_FRAME_MAX || idx_sub(be->loop_pi, be->loop_ci) >= LOOP_FRAMES) {
+		COUNT(be, RX_NO_ROOM);
 		return;
+	}
 	COUNT(be, LOOPBACK_PKTS);
 	f = &be->loop[be->loop_pi % LOOP_FRAMES];
 	f->len = (uint32_t)len;

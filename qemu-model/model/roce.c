@@ -296,8 +296,8 @@ bool roce_is_roce(const void *data, size_t len)
 			return false;
 	} else {
 		l3 = (size_t)(ip[0] & 15) * 4;
-		/* A later fragment has no UDP header. */
-		if (l3 < IPV4_BYTES || ip[9] != IPPROTO_UDP_NR || (get_be16(ip + 6) & 0x1fff))
+		/* Fragments are the netdev's to put together: RoCE v2 has none (annex A17.3.1), later ones have no UDP header. */
+		if (l3 < IPV4_BYTES || ip[9] != IPPROTO_UDP_NR || (get_be16(ip + 6) & 0x3fff))
 			return false;
 	}
 	if ((size_t)(frame + len - ip) < l3 + UDP_BYTES)

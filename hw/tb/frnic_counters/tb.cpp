@@ -3,7 +3,7 @@
 #include "Vtop.h"
 #include "tb.h"
 
-static const unsigned int N = 68;
+static const unsigned int N = 69;
 static const unsigned int byte_counter[6] = { 1, 3, 5, 7, 13, 15 };
 
 int main(int argc, char **argv)

@@ -15,13 +15,13 @@ extern "C" {
 }
 #include "../qemu-model/include/frnic_hw.h"
 
-static const unsigned int N = 16;
+static const unsigned int N = 16, IRD = 3;
 static const uint32_t KEY_L = 0x1100, KEY_R = 0x2200, QKEY = 0x11111111;
 static const uint64_t LIMIT = 1ull << 40; /* addresses above are not in the regions */
 
 static Vtop *dut;
 static HostMem mem;
-static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read;
+static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read, vanished;
 
 struct Sge {
 	uint64_t addr;
@@ -414,6 +414,7 @@ static void tick()
 			in.pop_front();
 		}
 	}
+	vanished += dut->cnt_vanished;
 	rq_after();
 	xl_after();
 	wr.take(wp);
@@ -778,15 +779,16 @@ static void read_message(Qp &q)
 	settle();
 }
 
-static void datagram(Qp &q)
+/* good: nothing wrong with it, and short, so that it fits any entry. */
+static void datagram(Qp &q, bool good = false)
 {
 	Pkt k{};
 	Rqe r;
-	unsigned int wrong = chance(30) ? 1 + rnd_below(4) : 0;
+	unsigned int wrong = !good && chance(30) ? 1 + rnd_below(4) : 0;
 
 	k.op = chance(50) ? ROCE_UD_SEND_ONLY : ROCE_UD_SEND_ONLY_IMM;
 	k.psn = (uint32_t)rnd() & 0xffffff;
-	k.len = chance(20) ? 0 : rnd_below(2049);
+	k.len = good || chance(20) ? 0 : rnd_below(2049);
 	k.data = rnd_frame(k.len);
 	k.imm = (uint32_t)rnd();
 	k.src = (uint32_t)rnd() & 0xffffff;
@@ -801,17 +803,17 @@ static void datagram(Qp &q)
 	} else if (!q.plan.empty()) {
 		r = q.plan.front();
 	} else if (wrong != 3) {
-		r = rnd_rqe(wrong == 4 ? 0 : k.len + 40);
-		if (wrong == 4)
-			r.sge.resize(r.sge.size() ? 1 : 0);
+		r = rnd_rqe(wrong == 4 ? 40 : k.len + 40); /* perhaps too short for this one, not for ever */
 		q.rq.push_back(r);
 		q.plan.push_back(r);
 	}
 	send(q, k);
 	if (wrong == 1 || wrong == 2)
 		return;
-	if (!q.have && q.plan.empty())
-		return; /* no entry */
+	if (!q.have && q.plan.empty()) {
+		settle(); /* no entry: before the next one's comes */
+		return;
+	}
 	if (!q.have)
 		q.plan.pop_front();
 	q.have = true;
@@ -845,6 +847,42 @@ static void datagram(Qp &q)
 	d.bytes = placed;
 }
 
+/* More than there are records for behind a READ whose responses do not leave: each one is delivered or counted as lost. */
+static void no_room(Qp &reader, Qp &q)
+{
+	unsigned int out = out_rate;
+	Pkt k{};
+
+	settle();
+	CHECK(!vanished, "%lu packets lost without need", vanished);
+	out_rate = 0;
+	k.op = ROCE_READ_REQUEST;
+	k.psn = reader.psn;
+	k.va = rnd_va();
+	k.dma_len = 20 * reader.mtu();
+	for (uint32_t i = 0; i < k.dma_len; i++)
+		mem.put<uint8_t>(bus(k.va + i), (uint8_t)rnd());
+	send(reader, k);
+	reader.emsn = (reader.emsn + 1) & 0xffffff;
+	read_answers(reader, k.va, k.dma_len, k.psn, reader.emsn);
+	reader.psn = roce_psn_add(reader.psn, 20);
+	have_old[reader.qpn % N] = false;
+	for (unsigned int i = 0; i < 30; i++)
+		datagram(q, true);
+	for (unsigned int i = 0; i < 30000; i++)
+		tick();
+	out_rate = out;
+	for (unsigned int i = 0; i < 30000 && !dut->idle; i++)
+		tick();
+	CHECK(dones.size() == vanished && vanished >= 10, "%zu datagrams are missing, %lu counted as lost", dones.size(), vanished);
+	dones.clear();
+	q.rq.clear();
+	q.plan.clear();
+	q.have = false;
+	vanished = 0;
+	settle();
+}
+
 /* Life begins: RTS with a PSN near its wrap, state of before forgotten. */
 static void begin(unsigned int i)
 {
@@ -873,7 +911,7 @@ static void begin(unsigned int i)
 /* The end of an RC QP, each kind. */
 static void die(Qp &q)
 {
-	unsigned int kind = rnd_below(8), extra = rnd_below(4);
+	unsigned int kind = rnd_below(10), out = out_rate, extra = rnd_below(4);
 	Pkt k{};
 
 	settle();
@@ -953,6 +991,51 @@ static void die(Qp &q)
 		ends.push_back({ q.qpn, 1, 0, FRNIC_VENDOR_ERR_BAD_RQE, FRNIC_CQE_STATUS_LOC_QP_OP_ERR });
 		break;
 	}
+	case 7: { /* host memory refuses the start of a message of two packets; a message that came whole behind it was never received */
+		Rqe r = rnd_rqe(0), behind = rnd_rqe(0);
+		bool more = chance(50) && !q.srq;
+
+		r.sge.assign(1, { rnd_va() & ~4095ull, q.mtu() + k.len, KEY_L });
+		behind.sge.assign(1, { rnd_va(), k.len, KEY_L });
+		mem.err_lo = mem.err_hi = bus(r.sge[0].addr);
+		q.rq.push_back(r);
+		expect_cqe(q, FRNIC_CQE_OP_RECV, r.tag, 0, FRNIC_CQE_STATUS_LOC_QP_OP_ERR, FRNIC_VENDOR_ERR_DMA_WRITE);
+		if (more) {
+			q.rq.push_back(behind);
+			expect_cqe(q, FRNIC_CQE_OP_RECV, behind.tag, 0, FRNIC_CQE_STATUS_WR_FLUSH_ERR, FRNIC_VENDOR_ERR_FLUSHED);
+		}
+		expect_aeth(q, ROCE_AETH_NAK_OP, q.psn);
+		ends.push_back({ q.qpn, 1, 0, FRNIC_VENDOR_ERR_DMA_WRITE, FRNIC_CQE_STATUS_LOC_QP_OP_ERR });
+		Pkt first = k, only = k;
+
+		first.op = ROCE_SEND_FIRST;
+		first.len = q.mtu();
+		first.data = rnd_frame(first.len);
+		send(q, first);
+		k.op = ROCE_SEND_LAST;
+		k.psn = roce_psn_add(k.psn, 1);
+		if (more) {
+			send(q, k);
+			only.psn = roce_psn_add(k.psn, 1);
+			send(q, only);
+		}
+		break;
+	}
+	case 8: /* one READ more than it has resources for */
+		out_rate = 0;
+		k.op = ROCE_READ_REQUEST;
+		k.len = 0;
+		k.data.clear();
+		for (unsigned int i = 0; i < IRD; i++) {
+			k.dma_len = 1 + rnd_below(q.mtu());
+			send(q, k);
+			q.emsn = (q.emsn + 1) & 0xffffff;
+			read_answers(q, k.va, k.dma_len, k.psn, q.emsn);
+			k.psn = roce_psn_add(k.psn, 1);
+		}
+		expect_aeth(q, ROCE_AETH_NAK_INV, k.psn);
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_REQ_ERR, FRNIC_VENDOR_ERR_REQ_INVALID, 0 });
+		break;
 	default: /* READ under a key that is not there */
 		k.op = ROCE_READ_REQUEST;
 		k.len = 0;
@@ -965,8 +1048,6 @@ static void die(Qp &q)
 	for (unsigned int n = 0; n < extra; n++) {
 		Rqe r = rnd_rqe(10);
 
-		if (q.srq && kind != 3 && kind != 4 && kind != 5 && kind != 6)
-			break;
 		if (q.srq)
 			break;
 		q.rq.push_back(r);
@@ -976,6 +1057,10 @@ static void die(Qp &q)
 		ends.push_back({ q.qpn, 0, FRNIC_QP_EVENT_LAST_WQE, 0, 0 });
 	send(q, k);
 	send(q, k);
+	if (!out_rate)
+		for (unsigned int i = 0; i < 3000; i++)
+			tick();
+	out_rate = out;
 	settle();
 	mem.err_lo = 1;
 	mem.err_hi = 0;
@@ -1062,7 +1147,7 @@ int main(int argc, char **argv)
 		set_bits(q.conn, 416, 16, 3);
 		set_bits(q.conn, 432, 16, q.v6 ? 2 : 1);
 		set_bits(q.conn, 448, 32, QKEY);
-		set_bits(q.conn, 896, 8, 16);
+		set_bits(q.conn, 896, 8, IRD);
 		set_bits(q.conn, 936, 8, q.rnr);
 		set_bits(q.conn, 944, 8, FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ);
 		set_bits(q.conn, 952, 8, 0);
@@ -1092,7 +1177,7 @@ int main(int argc, char **argv)
 		for (unsigned int i = rnd_below(300); i; i--)
 			tick();
 	}
-	settle();
+	no_room(qps[0], qps[12]);
 	for (const Qp &q : qps)
 		CHECK(q.type || (q.epsn == q.psn && q.msn == q.emsn), "QP 0x%x: PSN 0x%x (0x%x), MSN %u (%u)", q.qpn, q.epsn, q.psn, q.msn, q.emsn);
 	CHECK(seen_ack > 100 && seen_nak > 30 && seen_cqe > 150 && seen_read > 50, "%lu ACKs, %lu NAKs, %lu completions, %lu READ responses", seen_ack, seen_nak,
