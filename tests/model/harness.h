@@ -29,6 +29,8 @@ bool test_check(bool ok, const char *file, int line, const char *fmt, ...) __att
 	})
 /* Seeded generator; the seed is printed when a case fails. FRNIC_SEED in the environment sets it. */
 uint64_t test_random(void);
+/* How many random inputs instead of n: FRNIC_COUNT in the environment, for a backend that is slow. */
+unsigned int test_count(unsigned int n);
 static inline uint32_t test_below(uint32_t n)
 {
 	return (uint32_t)(test_random() % n);
@@ -67,7 +69,7 @@ struct node {
 	uint8_t *mem;
 	uint64_t brk; /* next free bus address */
 	unsigned int irqs[64];
-	unsigned int guest_errors; /* log lines about the guest's faults */
+	unsigned int guest_errors; /* log lines about the guest's faults, of a backend that has a log */
 	/* DMA faults: accesses that touch [lo, hi) fail; hi 0: none. countdown: that many good accesses first. */
 	uint64_t fault_rd_lo, fault_rd_hi, fault_wr_lo, fault_wr_hi;
 	unsigned int fault_countdown;
@@ -94,6 +96,11 @@ void sim_free(struct sim *sim);
 bool sim_run_idle(struct sim *sim, uint64_t ns);
 /* Run for ns of simulated time. */
 void sim_run(struct sim *sim, uint64_t ns);
+/*
+ * What was handed over (a doorbell, a frame, a cable) takes effect: the model does it in the instant, the RTL takes cycles. Not for what waits on a
+ * timer.
+ */
+void sim_settle(struct sim *sim);
 /* Run until done(ctx), at most ns. Returns done's last answer. */
 bool sim_run_until(struct sim *sim, bool (*done)(void *ctx), void *ctx, uint64_t ns);
 
@@ -108,6 +115,13 @@ uint32_t reg_rd(struct node *n, uint32_t off);
 void reg_wr(struct node *n, uint32_t off, uint32_t val);
 uint64_t counter(struct node *n, unsigned int index); /* FRNIC_COUNTER_* */
 void doorbell(struct node *n, unsigned int uar, unsigned int type, uint32_t number, uint32_t index, unsigned int flags);
+/* Does the device claim it (FRNIC_REG_FEATURES_*)? What a test can leave out without losing its point it asks for. */
+bool has_feature(struct node *n, uint32_t feature);
+/* Commands and doorbells that the device has refused since its reset. */
+uint64_t refusals(struct node *n);
+
+/* A frame from the wire, and what it causes in the device. */
+void frame_in(struct node *n, const void *frame, size_t len);
 
 /* ---- Commands. req is a whole request image; resp may be NULL. Returns the status. ---- */
 union cmd_image {

@@ -39,6 +39,7 @@ struct pair {
 	/* GUARD bytes before and after the buffer belong to no region. */
 	struct test_mr *mr[2];
 	struct qp_attr attr;
+	uint64_t refused[2]; /* commands and doorbells that are meant to be refused */
 	struct fault fault[4];
 	/* Packets seen on the wire, by sender and opcode (before the faults). */
 	unsigned int pkts[2][256];
@@ -190,7 +191,7 @@ static inline void pair_free(struct pair *p)
 {
 	for (int i = 0; i < 2; i++) {
 		CHECK(guards_good(p->mr[i]));
-		CHECK_EQ(p->n[i]->guest_errors, 0);
+		CHECK_EQ(refusals(p->n[i]), p->refused[i]);
 	}
 	sim_free(p->sim);
 	free(p);

@@ -313,15 +313,17 @@ static void duplicates(void)
 	fill(mem_of(p->mr[1], 0), 5000, 99);
 	post(p, FRNIC_WQE_OP_READ, 5000);
 	finish(p, FRNIC_WQE_OP_READ, 5000);
-	*remote = 5;
-	for (unsigned int i = 0; i < 30; i++)
-		post_atomic(p->qp[0], FRNIC_WQE_OP_FETCH_ADD, FRNIC_WQE_FLAG_SIGNALED, &s, p->mr[1]->addr + 200000, p->mr[1]->key, 3, 0);
-	for (unsigned int i = 0; i < 30; i++)
-		want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_FETCH_ADD);
-	sim_run(p->sim, MS);
-	CHECK_EQ(*remote, 5 + 30 * 3);
-	CHECK_EQ(*(uint64_t *)mem_of(p->mr[0], 0), 5 + 29 * 3);
-	CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_ATOMICS_RX), 30);
+	if (has_feature(p->n[0], FRNIC_REG_FEATURES_ATOMIC)) {
+		*remote = 5;
+		for (unsigned int i = 0; i < 30; i++)
+			post_atomic(p->qp[0], FRNIC_WQE_OP_FETCH_ADD, FRNIC_WQE_FLAG_SIGNALED, &s, p->mr[1]->addr + 200000, p->mr[1]->key, 3, 0);
+		for (unsigned int i = 0; i < 30; i++)
+			want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_FETCH_ADD);
+		sim_run(p->sim, MS);
+		CHECK_EQ(*remote, 5 + 30 * 3);
+		CHECK_EQ(*(uint64_t *)mem_of(p->mr[0], 0), 5 + 29 * 3);
+		CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_ATOMICS_RX), 30);
+	}
 	CHECK_EQ(qp_state(p->qp[0]), FRNIC_QP_STATE_RTS);
 	faulty_end(p);
 
@@ -645,6 +647,10 @@ static void bad_rkeys(void)
 			struct test_mr *mr;
 			struct frnic_cqe c;
 
+			if (o == 2 && !has_feature(p->n[0], FRNIC_REG_FEATURES_ATOMIC)) {
+				faulty_end(p);
+				continue;
+			}
 			switch (k) {
 			case 0:
 				rkey ^= 0x00ff00;
@@ -722,6 +728,10 @@ static void qp_access(void)
 		if (o < 3)
 			a.access &= ~(FRNIC_ACCESS_REMOTE_WRITE << o);
 		p = faulty(FRNIC_QP_TYPE_RC, &a);
+		if (o >= 2 && !has_feature(p->n[0], FRNIC_REG_FEATURES_ATOMIC)) {
+			faulty_end(p);
+			break;
+		}
 		s = sge_of(p->mr[0], 0, 8);
 		if (o < 2)
 			post_rdma(p->qp[0], ops[o], 0, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
@@ -846,6 +856,10 @@ static void dma_errors(void)
 	faulty_end(p);
 
 	p = faulty(FRNIC_QP_TYPE_RC, NULL);
+	if (!has_feature(p->n[0], FRNIC_REG_FEATURES_ATOMIC)) {
+		faulty_end(p);
+		return;
+	}
 	s = sge_of(p->mr[0], 0, 8);
 	p->n[1]->fault_wr_lo = p->mr[1]->addr;
 	p->n[1]->fault_wr_hi = p->mr[1]->addr + 8;
@@ -1219,12 +1233,14 @@ static void soak(void)
 	static uint8_t model[2][SOAK_QPS][32768];
 	const uint32_t span = 32768;
 	uint64_t adds[SOAK_QPS] = { 0 };
+	unsigned int kinds;
 
 	a.timeout = 5; /* 131 us, so that losses cost little simulated time */
 	a.ird = a.ord = 4;
 	a.sq_psn = a.rq_psn = 0xffff00;
 	p = pair_new(0xff, &a, NULL);
 	p->sim->filter = bad_wire;
+	kinds = has_feature(p->n[0], FRNIC_REG_FEATURES_ATOMIC) ? 5 : 4;
 	for (unsigned int k = 0; k < SOAK_QPS; k++) {
 		scq[k] = cq_create(p->n[0], 8, FRNIC_CQ_NOTIFY_OFF);
 		rcq[k] = cq_create(p->n[1], 8, FRNIC_CQ_NOTIFY_OFF);
@@ -1249,7 +1265,7 @@ static void soak(void)
 				/* Every WQE is fenced, so that the end state is that of the operations one after the other. */
 				unsigned int flags = FRNIC_WQE_FLAG_SIGNALED | FRNIC_WQE_FLAG_FENCE;
 
-				switch (test_below(5)) {
+				switch (test_below(kinds)) {
 				case 0:
 					post_recv(qp[1][k], i, &r, 1);
 					want_r[k]++;

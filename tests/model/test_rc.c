@@ -739,7 +739,7 @@ static void sqd_no_ord(void)
 	CHECK_EQ(qp_set_state(p->qp[0], FRNIC_QP_STATE_RTS), FRNIC_STATUS_SUCCESS);
 	post_rdma(p->qp[0], FRNIC_WQE_OP_READ, 0, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
 	want_cqe(p->scq[0], &c, FRNIC_CQE_STATUS_LOC_QP_OP_ERR, FRNIC_WQE_OP_READ);
-	p->n[0]->guest_errors--; /* the refusal */
+	p->refused[0]++;
 	pair_free(p);
 }
 
@@ -823,7 +823,7 @@ static void sqe_busy(unsigned int type)
 	else
 		post_ud(p->qp[0], op, FRNIC_WQE_FLAG_SIGNALED, &good, 1, p->qp[1], p->attr.qkey, 0);
 	want_cqe(p->scq[0], &c, 0, op);
-	p->n[0]->guest_errors -= tries + 1; /* the refusals */
+	p->refused[0] += tries + 1;
 	pair_free(p);
 }
 
