@@ -235,7 +235,7 @@ static void life(unsigned int ntx, unsigned int nrx, unsigned int rate, bool kil
 	slot(1);
 	for (unsigned int i = 0; i < nrx; i++) {
 		Frame f = rx_frame();
-		unsigned int u = (unsigned int)(chance(10) ? 2 : chance(5) ? 4 : 0) | (chance(5) ? 1 : 0);
+		unsigned int k = rnd_below(100), u = (k < 10 ? 2u : k < 15 ? 4u : 0u) | (chance(5) ? 1 : 0);
 
 		rxf.push_back(f);
 		user.push_back(u);
