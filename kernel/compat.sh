@@ -48,6 +48,10 @@ probe DMABUF_ATTRS rdma/ib_verbs.h "
 	(void)op;"
 # 6.5: details of SRQs in rdma resource.
 probe FILL_RES_SRQ rdma/ib_verbs.h "(void)((struct ib_device_ops *)NULL)->fill_res_srq_entry;"
+# 6.12: modules may ask the core for the netdev that ib_device_set_netdev() was given.
+probe DEVICE_GET_NETDEV rdma/ib_verbs.h "
+	struct net_device *(*get)(struct ib_device *, u32) = ib_device_get_netdev;
+	(void)get;"
 # 6.14: the core dispatches PORT_ACTIVE and PORT_ERR.
 probe CORE_PORT_EVENTS rdma/ib_verbs.h "(void)((struct ib_device_ops *)NULL)->report_port_event;"
 # 7.1, and stable trees: the DMA block iterator has a header of its own.

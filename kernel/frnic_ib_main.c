@@ -217,6 +217,21 @@ static enum rdma_link_layer frnic_get_link_layer(struct ib_device *ibdev,
 	return IB_LINK_LAYER_ETHERNET;
 }
 
+#ifndef FRNIC_HAVE_DEVICE_GET_NETDEV
+/*
+ * Where modules cannot ask the core, SMC calls the op itself. The ib_device is
+ * gone before its netdev is unregistered, so there is always one.
+ */
+static struct net_device *frnic_get_netdev(struct ib_device *ibdev, u32 port)
+{
+	struct net_device *netdev = to_fdev(ibdev)->netdev;
+
+	/* The caller's to put. */
+	dev_hold(netdev);
+	return netdev;
+}
+#endif
+
 /* GIDs and P_Keys */
 
 static int frnic_add_gid(const struct ib_gid_attr *attr, void **context)
@@ -706,6 +721,9 @@ static const struct ib_device_ops frnic_dev_ops = {
 	.get_dma_mr = frnic_get_dma_mr,
 	.get_hw_stats = frnic_get_hw_stats,
 	.get_link_layer = frnic_get_link_layer,
+#ifndef FRNIC_HAVE_DEVICE_GET_NETDEV
+	.get_netdev = frnic_get_netdev,
+#endif
 	.get_port_immutable = frnic_get_port_immutable,
 	.map_mr_sg = frnic_map_mr_sg,
 	.mmap = frnic_mmap,
