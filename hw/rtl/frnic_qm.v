@@ -1555,14 +1555,12 @@ module frnic_qm #(
     wire f_waits = ((ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT || ph_reg == PH_ACT_WAIT || ph_reg == PH_DROP_WAIT) && !sl_done) ||
         ((ph_reg == PH_REF || ph_reg == PH_COUNT) && !ref_valid) || (ph_reg == PH_REC && !(rec_asked_reg && rec_done_reg)) ||
         (ph_reg == PH_ALLOC && take_valid && !pool_empty);
-    reg f_past = 1'b0;
-    reg f_clear;
+    reg f_clear = 1'b1;
     reg f_was_waiting;
     reg [36:0] f_was;
-    reg f_ended;
+    reg f_ended = 1'b0;
 
     always @(posedge clk) begin
-        f_past <= !rst;
         f_clear <= clear || rst;
         f_was <= f_rank;
         f_was_waiting <= f_waits;
@@ -1570,9 +1568,10 @@ module frnic_qm #(
     end
 
     always @* begin
-        if (f_past && !rst) begin
+        if (!rst) begin
             // R1.2: the state that software reads is the FSM's.
             assert ((state_reg == `FRNIC_QM_STATE_IDLE) == (ph_reg == PH_IDLE));
+            assert (state_reg <= `FRNIC_QM_STATE_READY);
             assert (ph_reg <= PH_UNDO);
             assert (ph_reg != PH_MAC || wait_reg <= MAC_WAIT + 1);
             // One slot at a time, and only within a command; a write only after both rounds of checks have passed.
@@ -1580,6 +1579,12 @@ module frnic_qm #(
             assert (!sl_valid || sl_op == OP_READ || again_reg);
             if (ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT) assert (sl_op == OP_READ);
             if (f_major == 5'd4) assert (again_reg && state_reg == `FRNIC_QM_STATE_READY && status_reg == `FRNIC_STATUS_SUCCESS);
+            // Counters that the rank relies on do not come round.
+            if (ph_reg == PH_ACT) assert (n_reg <= 5'd6);
+            if (f_major == 5'd4 && ph_reg != PH_ACT) assert (n_reg <= 5'd5);
+            if (ph_reg == PH_REF || ph_reg == PH_SCAN || ph_reg == PH_SCAN_WAIT) assert (chk_reg == 6'd0);
+            if (ph_reg == PH_CHECK) assert (chk_reg <= (rec_done_reg ? 6'd35 : 6'd34));
+            if (ph_reg == PH_REC) assert (chk_reg <= 6'd35);
             // The command ring is asked for a command only when none runs.
             assert (!ring_ready || ph_reg == PH_IDLE);
             // Progress
