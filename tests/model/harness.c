@@ -426,8 +426,8 @@ void sim_run(struct sim *sim, uint64_t ns)
 	sim_loop(sim, never_done, NULL, ns, &idle);
 }
 
-/* Longer than any path through a card: a frame of 9,600 bytes into memory, its completion, its event, the interrupt. */
-#define SETTLE_NS 10000
+/* Longer than any path through a card, also than a scan of all CQs for events that had no room (4,096 cycles of 4 ns). */
+#define SETTLE_NS 50000
 
 void sim_settle(struct sim *sim)
 {
