@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What datacheck.c does not look at: shared receive queues and their resizing, atomics of several QPs on one word, memory windows, remote
- * invalidation, device memory, SQD, flushing, fences. One process, one device, each pair of QPs connected to each other.
+ * invalidation, device memory, empty regions, unknown input, SQD, flushing, fences. One process, one device, each pair of QPs connected to each other.
  *
  *   verbs DEVICE
  *   verbs DEVICE hold       has objects of all kinds until the device is gone
@@ -11,6 +11,7 @@
 #include "pair.h"
 
 #include <poll.h>
+#include <rdma/ib_user_verbs.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -441,6 +442,63 @@ static void device_memory(void)
 	CHECK(!ibv_dereg_mr(m) && !ibv_free_dm(dm) && !ibv_free_dm(second));
 }
 
+/* A region without a byte is refused, or lets nobody at one, as remote key or as local key. */
+static void empty_region(void)
+{
+	for (int off = 0; off < 16; off += 8) {
+		struct ibv_mr *m = ibv_reg_mr(pd, buf + off, 0, ACCESS);
+		struct link l;
+
+		if (!m) {
+			CHECK(errno == EINVAL);
+			continue;
+		}
+		l = link_new(NULL);
+		memset(buf, 0x11, 4096);
+		CHECK(!post_rdma(l.qp[0], IBV_WR_RDMA_WRITE, 1, at(8192, 1), (uintptr_t)buf + off, m->rkey) && next_is(l.cq[0], 1, IBV_WC_REM_ACCESS_ERR));
+		link_free(&l);
+		l = link_new(NULL);
+		CHECK(!post_rdma(l.qp[0], IBV_WR_RDMA_WRITE, 2, (struct ibv_sge){ .addr = (uintptr_t)buf + off, .length = 1, .lkey = m->lkey },
+			(uintptr_t)buf + 8192, mr->rkey) && next_is(l.cq[0], 2, IBV_WC_LOC_PROT_ERR));
+		link_free(&l);
+		CHECK(buf[off] == 0x11 && !buf[8192]);
+		CHECK(!ibv_dereg_mr(m));
+	}
+}
+
+/* ALLOC_PD with data of a provider newer than the driver, by the uverbs device's own interface; 0 or errno. */
+static int alloc_pd_with(uint32_t extra)
+{
+	struct ib_uverbs_alloc_pd_resp resp = { 0 };
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_alloc_pd cmd;
+		uint32_t extra[2];
+	} req = {
+		.hdr = { IB_USER_VERBS_CMD_ALLOC_PD, sizeof(req) / 4, sizeof(resp) / 4 },
+		.cmd = { .response = (uintptr_t)&resp }, .extra = { 0, extra },
+	};
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_dealloc_pd cmd;
+	} undo = { .hdr = { IB_USER_VERBS_CMD_DEALLOC_PD, sizeof(undo) / 4, 0 } };
+
+	if (write(ctx->cmd_fd, &req, sizeof(req)) != sizeof(req))
+		return errno;
+	undo.cmd.pd_handle = resp.pd_handle;
+	return write(ctx->cmd_fd, &undo, sizeof(undo)) == sizeof(undo) ? 0 : errno;
+}
+
+/* What the driver does not know is refused, unless it is zero; so are numbers that are out of range. */
+static void unknown_input(void)
+{
+	CHECK(alloc_pd_with(0) == 0);
+	CHECK(alloc_pd_with(1) == EINVAL);
+	CHECK(!ibv_create_cq(ctx, 8, NULL, NULL, ctx->num_comp_vectors) && errno == EINVAL);
+	CHECK(!ibv_create_cq(ctx, dev.max_cqe + 1, NULL, NULL, 0) && errno == EINVAL);
+	CHECK(!ibv_create_cq(ctx, 0, NULL, NULL, 0) && errno == EINVAL);
+}
+
 /* For a test that takes the device away: objects of all kinds and mappings are there when it goes, and nobody is harmed. */
 static int hold(void)
 {
@@ -557,6 +615,8 @@ int main(int argc, char **argv)
 		{ "R5.2 memory window type 1", window_1 },
 		{ "R5.2 memory window type 2B, SEND WITH INVALIDATE, LOCAL_INV", window_2 },
 		{ "R5.2 device memory", device_memory },
+		{ "R1.7 region of length zero", empty_region },
+		{ "unknown provider data, numbers out of range", unknown_input },
 		{ "R2.2 SQD", sqd },
 		{ "R2.2 R3.3 flush in ERR, and back through RESET", flush },
 		{ "R5.2 fence", fence },
