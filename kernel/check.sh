@@ -26,7 +26,8 @@ fi
 # As the kernel's scripts/coccicheck does in mode "report"; a script says itself which options it needs. Whatever it prints is a finding.
 coccicheck() {
 	local dir script opts out bad=0 n=0
-	command -v spatch >/dev/null || { echo "coccicheck: install the package coccinelle" >&2; return 1; }
+	# Two scripts are programs in OCaml.
+	command -v spatch ocamlopt | sed -n 2p | grep -q . || { echo "coccicheck: install the packages coccinelle and ocaml" >&2; return 1; }
 	dir=$(mktemp -d)
 	cp "$src"/*.[ch] "$dir"
 	while read -r script; do

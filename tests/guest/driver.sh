@@ -200,7 +200,36 @@ kill $PA; wait $PA 2> /dev/null
 as_before() { [ "$(dumped FREE_QP)" = "$free" ]; }
 wait_for 20 as_before; verdict "R6.3 ethtool -d: and back" $?
 
-# 9. Namespaces end: both cards come home.
+# 9. Completion vectors: a CQ's events come by the interrupt that was asked for, and by no other.
+irqs() { awk -v n="frnic$1@$P1" '$NF == n {for (i = 2; i < NF; i++) if ($i ~ /^[0-9]+$/) s += $i; print s}' /proc/interrupts; }
+vectors=$(in_a ibv_devinfo -v -d "$D1" | sed -n 's/.*num_comp_vectors:[[:space:]]*//p')
+[ "$vectors" -ge 2 ] && [ "$(grep -c "frnic[0-9]*@$P1\$" /proc/interrupts)" = $((vectors + 1)) ]; verdict "one interrupt for each of $vectors completion vectors, one for the rest" $? /proc/interrupts
+for v in 0 1; do
+	before=$(irqs 2)
+	TOOL=ib_send_bw load "-n 200 -e -Q 1 -X $v" && wait $PA && wait $PB; verdict "events by completion vector $v" $? /tmp/load.a
+	[ $(($(irqs 2) - before > 0)) = $v ]; verdict "and its interrupt alone came ($(($(irqs 2) - before)) at vector 1)" $?
+done
+
+# 10. What is left of rdma-core's and iproute2's view: an SRQ, contexts as the device has them, the node's description.
+ip netns exec a ibv_srq_pingpong -d "$D1" -g "$(ga "$(gid_of $IP1)")" > /tmp/load.a 2>&1 & PA=$!
+wait_for 30 in_a bash -c 'listening tcp:18515'
+res srq dev "$D1" > /tmp/log; grep -q 'srqn .*type BASIC .*comm ibv_srq_pingpon' /tmp/log; verdict "R6.3 rdma resource show srq" $? /tmp/log
+in_a rdma -dd resource show srq dev "$D1" > /tmp/log; grep -q 'drv_srqn [0-9]* drv_pi [0-9]* drv_ci 0 drv_limit 0' /tmp/log; verdict "R6.3 its context" $? /tmp/log
+in_a rdma -dd resource show cq dev "$D1" > /tmp/log; grep -q 'comm ibv_srq_pingpon .*drv_eqn 1 .*drv_armed 0' /tmp/log; verdict "R6.3 a CQ's context" $? /tmp/log
+in_a rdma -dd resource show mr dev "$D1" > /tmp/log; grep -q 'comm ibv_srq_pingpon .*drv_page_shift 12' /tmp/log; verdict "R6.3 an MR's context" $? /tmp/log
+for o in "qp link $D1/1" "cq dev $D1" "mr dev $D1"; do
+	# A command's image of 256 bytes, less the 16 of its status.
+	in_a rdma -j -r resource show $o > /tmp/log
+	/usr/bin/python3 -c 'import json, sys
+rows = [r["data"] for r in json.load(open("/tmp/log"))]
+sys.exit(not rows or any(len(r) != 240 or not any(r) for r in rows))'
+	verdict "R1.5 rdma -r resource show ${o%% *}: whole contexts" $? /tmp/log
+done
+kill $PA; wait $PA 2> /dev/null
+in_a bash -c "echo 'card in a' > /sys/class/infiniband/$D1/node_desc" && [ "$(in_a cat "/sys/class/infiniband/$D1/node_desc")" = "card in a" ] &&
+	[ "$(in_b cat "/sys/class/infiniband/$D2/node_desc")" != "card in a" ]; verdict "node description" $?
+
+# 11. Namespaces end: both cards come home.
 ip netns del a; ip netns del b
 home() { ib_by_mac $MAC1 && ib_by_mac $MAC2; }
 wait_for 30 home > /dev/null; verdict "cards are back when their namespaces end" $?
