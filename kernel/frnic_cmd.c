@@ -4,6 +4,7 @@
  * images mean is their authors' business.
  */
 #include <linux/iopoll.h>
+#include <linux/ktime.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
 
@@ -23,6 +24,12 @@
 #define FRNIC_CMD_WAIT		msecs_to_jiffies(10000)
 #define FRNIC_CMD_LOOK		msecs_to_jiffies(1000)
 #define FRNIC_CMD_REG_WAIT_US	1000000
+
+/*
+ * A command takes the device a microsecond or two, less than to sleep and be
+ * woken: a caller looks for so long before it sleeps.
+ */
+#define FRNIC_CMD_SPIN_US	10
 
 /* A caller's command; lives on its stack, reachable while in slots[]. */
 struct frnic_cmd {
@@ -197,11 +204,24 @@ void frnic_cmdq_abort(struct frnic_dev *fdev)
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
+static void frnic_cmd_spin(struct frnic_dev *fdev, struct frnic_cmd *cmd)
+{
+	ktime_t end = ktime_add_us(ktime_get(), FRNIC_CMD_SPIN_US);
+
+	do {
+		frnic_cmdq_poll(fdev);
+		if (completion_done(&cmd->done))
+			return;
+		cpu_relax();
+	} while (ktime_before(ktime_get(), end));
+}
+
 /* False when time is over or the device has failed; its events may not come. */
 static bool frnic_cmd_wait(struct frnic_dev *fdev, struct frnic_cmd *cmd)
 {
 	unsigned long waited;
 
+	frnic_cmd_spin(fdev, cmd);
 	for (waited = 0; waited < FRNIC_CMD_WAIT; waited += FRNIC_CMD_LOOK) {
 		if (wait_for_completion_timeout(&cmd->done, FRNIC_CMD_LOOK))
 			return true;
