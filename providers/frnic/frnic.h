@@ -98,7 +98,7 @@ struct frnic_td {
 
 struct frnic_pd {
 	struct ibv_pd ibv_pd;
-	atomic_int refs;		/* parent domains built on it */
+	atomic_int refs;		/* parent domains built on it, and queues */
 	/* The rest is a parent domain's; pd is NULL in a plain one. */
 	struct frnic_pd *pd;
 	struct frnic_td *td;

@@ -819,6 +819,7 @@ static struct ibv_srq *frnic_new_srq(struct ibv_pd *ibpd,
 	if (ret)
 		goto err_buf;
 	srq->srqn = resp.srqn;
+	atomic_fetch_add(&pd->refs, 1);
 	attr->attr.max_wr = n;
 	attr->attr.max_sge = srq->max_sge;
 	return &srq->vsrq.srq;
@@ -1008,6 +1009,7 @@ int frnic_destroy_srq(struct ibv_srq *ibsrq)
 	if (ret)
 		return ret;
 	frnic_buf_free(&srq->buf);
+	atomic_fetch_sub(&srq->pd->refs, 1);
 	free(srq->free_next);
 	free(srq->wr_id);
 	free(srq);
@@ -1187,6 +1189,7 @@ static struct ibv_qp *frnic_new_qp(struct ibv_pd *ibpd,
 	qp->sq.db_page = ctx->db;
 	qp->rq.db = (uint64_t)FRNIC_DB_TYPE_RQ << 24 | qp->vqp.qp.qp_num;
 	frnic_qp_push(ctx, qp, td);
+	atomic_fetch_add(&pd->refs, 1);
 	if (send_ops)
 		qp->vqp.comp_mask |= VERBS_QP_EX;
 	attr->cap.max_send_wr = qp->sq.max_wr;
@@ -1315,6 +1318,7 @@ int frnic_destroy_qp(struct ibv_qp *ibqp)
 		frnic_cq_detach(to_fcq(ibqp->recv_cq), &qp->ref[1]);
 	frnic_give_slot(to_fctx(ibqp->context), qp->sq.own_slot);
 	frnic_buf_free(&qp->buf);
+	atomic_fetch_sub(&to_fpd(ibqp->pd)->refs, 1);
 	frnic_free_qp(qp);
 	return 0;
 }

@@ -1334,6 +1334,21 @@ static void test_domains(void)
 	drop(&q, &c);
 	CHECK(count == 1);
 	CHECK(!fake.ops.dealloc_pd(dom) && !fake.ops.dealloc_td(td));
+
+	/* Queues keep the domain whose allocators and thread they use, each of them. */
+	c = make_cq(8);
+	td = fake.ops.alloc_td(ctx, &ta);
+	a.td = td;
+	dom = pd = fake.ops.alloc_parent_domain(ctx, &a);
+	q = make_qp(IBV_QPT_RC, &c, 8, 1, 0);
+	CHECK(fake.ops.dealloc_pd(dom) == EBUSY && fake.ops.dealloc_td(td) == EBUSY);
+	CHECK(!fake.ops.destroy_qp(q.qp));
+	srq = fake.ops.create_srq(dom, &sa);
+	pd = plain;
+	CHECK(fake.ops.dealloc_pd(dom) == EBUSY);
+	CHECK(!fake.ops.destroy_srq(srq));
+	CHECK(!fake.ops.dealloc_pd(dom) && !fake.ops.dealloc_td(td));
+	CHECK(!fake.ops.destroy_cq(c.cq));
 	a.pd = NULL;
 	CHECK(!fake.ops.alloc_parent_domain(ctx, &a) && errno == EINVAL);
 }
