@@ -20,7 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAIR_TIMEOUT_S 20
+/* For a wait at the other end: a simulated card, or a guest on a busy machine, takes its time. */
+#define PAIR_TIMEOUT_S 60
 
 /* For qp_up(). RNR retries: 7 is without end. */
 static int pair_rnr_retry = 7, pair_retry_cnt = 7, pair_timeout = 18, pair_pkey_index;
