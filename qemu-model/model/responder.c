@@ -88,6 +88,32 @@ static struct resp_res *res_at(struct qp *qp, uint32_t i)
 	return &qp->resp.res[(qp->resp.res_head + i) % MODEL_RD_ATOMIC];
 }
 
+static uint32_t res_last(const struct resp_res *e)
+{
+	return roce_psn_add(e->psn, e->npsn - 1);
+}
+
+static void res_drop_oldest(struct qp *qp)
+{
+	struct qp_resp *r = &qp->resp;
+
+	r->res_head = (r->res_head + 1) % MODEL_RD_ATOMIC;
+	r->res_num--;
+	if (r->res_done)
+		r->res_done--;
+	qp->res_used = (uint8_t)r->res_num;
+}
+
+/*
+ * epsn moves on by n, for the newest entry if own. A repeated packet lies at most half the number space behind it (IBTA 9.7.2): what ended before that is
+ * asked for no more, and its PSNs come round.
+ */
+static void res_expire(struct qp *qp, uint32_t n, bool own)
+{
+	while (qp->resp.res_num > own && ((qp->epsn - res_last(res_at(qp, 0))) & ROCE_PSN_MASK) + n > (ROCE_PSN_MASK + 1) / 2)
+		res_drop_oldest(qp);
+}
+
 /* Room for one more, the oldest answered one goes. NULL: the peer has more under way than it may. */
 static struct resp_res *res_new(struct qp *qp)
 {
@@ -99,10 +125,7 @@ static struct resp_res *res_new(struct qp *qp)
 		/* One that is only being repeated: a peer that asks for new ones has its answer. */
 		if (res_at(qp, 0)->pending && !res_at(qp, 0)->again)
 			return NULL;
-		r->res_head = (r->res_head + 1) % MODEL_RD_ATOMIC;
-		r->res_num--;
-		if (r->res_done)
-			r->res_done--;
+		res_drop_oldest(qp);
 	}
 	qp->res_used = (uint8_t)(r->res_num + 1);
 	return res_at(qp, r->res_num++);
@@ -316,7 +339,7 @@ unsigned int responder_run(struct frnic_backend *be, struct qp *qp, unsigned int
 		e = res_pending(qp);
 		if (r->cnp) {
 			send_cnp(be, qp);
-		} else if (r->ack && (!e || roce_psn_diff(e->psn, r->ack_psn) > 0)) {
+		} else if (r->ack && (!e || roce_psn_diff(res_last(e), r->ack_psn) > 0)) {
 			r->ack = false;
 			COUNT(be, ACK_TX);
 			send_aeth(be, qp, ROCE_AETH_ACK, r->ack_psn);
@@ -550,7 +573,7 @@ static void duplicate(struct frnic_backend *be, struct qp *qp, const struct roce
 		 * well, and the peer is about to ask again.
 		 */
 		for (uint32_t i = 0; i < qp->resp.res_num; i++) {
-			if (roce_psn_diff(res_at(qp, i)->psn, pkt->psn) > 0) {
+			if (roce_psn_diff(res_last(res_at(qp, i)), pkt->psn) > 0) {
 				last = (res_at(qp, i)->psn - 1) & ROCE_PSN_MASK;
 				break;
 			}
@@ -587,7 +610,9 @@ static void rc_rx(struct frnic_backend *be, struct qp *qp, const struct roce_pkt
 {
 	int32_t diff = roce_psn_diff(pkt->psn, qp->epsn);
 	uint8_t err = 0;
+	bool data = pkt->flags & (ROCE_F_SEND | ROCE_F_WRITE);
 	enum verdict v;
+	uint32_t n;
 
 	if (qp->resp.fatal) {
 		COUNT(be, RX_BAD_STATE);
@@ -616,10 +641,12 @@ static void rc_rx(struct frnic_backend *be, struct qp *qp, const struct roce_pkt
 		v = serve(be, qp, pkt, &err);
 	switch (v) {
 	case V_OK:
-		qp->epsn = roce_psn_add(qp->epsn, pkt->flags & (ROCE_F_SEND | ROCE_F_WRITE) ? 1 : res_at(qp, qp->resp.res_num - 1)->npsn);
+		n = data ? 1 : res_at(qp, qp->resp.res_num - 1)->npsn;
+		res_expire(qp, n, !data);
+		qp->epsn = roce_psn_add(qp->epsn, n);
 		if (pkt->flags & ROCE_F_END)
 			qp->msn = (qp->msn + 1) & 0xffffff;
-		if (!(pkt->flags & (ROCE_F_SEND | ROCE_F_WRITE)))
+		if (!data)
 			qp_kick(be, qp);
 		else if (pkt->ackreq)
 			want_ack(be, qp, pkt->psn);

@@ -1024,6 +1024,86 @@ static void psn_edges(void)
 	}
 }
 
+/* Answers that node 1 gives. */
+static uint32_t answer_psn;
+static uint64_t answer_orig;
+
+static void spy_answers(struct node *n, const uint8_t *frame, size_t len)
+{
+	struct roce_pkt pkt;
+
+	(void)n;
+	if (roce_parse(&pkt, frame, len) != ROCE_OK)
+		return;
+	if (pkt.opcode == ROCE_ACK)
+		answer_psn = pkt.psn;
+	else if (pkt.opcode == ROCE_ATOMIC_ACK)
+		answer_orig = pkt.swap_add;
+}
+
+/* A READ of npsn PSNs, of which only the last response is asked for again and so sent. */
+static void long_read(struct pair *p, uint32_t key, uint32_t psn, uint32_t npsn)
+{
+	struct forged f;
+
+	forge_start(p, &f, ROCE_READ_REQUEST, psn & 0xffffff, 0);
+	f.p = roce_put_reth(f.p, 0, key, npsn * 256);
+	p->n[1]->ops->eth_rx(p->n[1]->be, f.frame, roce_finish(f.frame, f.p));
+	forge_start(p, &f, ROCE_READ_REQUEST, (psn + npsn - 1) & 0xffffff, 0);
+	f.p = roce_put_reth(f.p, (uint64_t)(npsn - 1) * 256, key, 256);
+	forge_send(p, &f, 0);
+}
+
+/* PSNs come round: an answer that was kept for a PSN of half or all of the number space ago has nothing to say about today's. */
+static void psn_comes_round(void)
+{
+	struct qp_attr a = qp_attr_default();
+	uint64_t page, list;
+	union cmd_image r;
+	struct pair *p;
+
+	a.mtu = FRNIC_MTU_256;
+	a.rq_psn = a.sq_psn = 0;
+	p = faulty(FRNIC_QP_TYPE_RC, &a);
+	p->n[1]->on_tx = spy_answers;
+	/* 1 GB that is one page of 2 MB again and again. */
+	page = host_alloc(p->n[1], 2 << 20, 2 << 20);
+	list = host_alloc(p->n[1], 4096, 4096);
+	for (unsigned int i = 0; i < 512; i++)
+		((uint64_t *)host_ptr(p->n[1], list))[i] = page;
+	cmd_init(&r, FRNIC_CMD_OP_CREATE_MR, 0x777701);
+	r.mr.pd = p->n[1]->pd | FRNIC_MR_TYPE_MR << 24;
+	r.mr.access = FRNIC_ACCESS_REMOTE_READ;
+	r.mr.levels = 1;
+	r.mr.page_shift = 21;
+	r.mr.length = 1 << 30;
+	r.mr.base = list;
+	CHECK_EQ(cmd_regs(p->n[1], &r, NULL), FRNIC_STATUS_SUCCESS);
+
+	memset(mem_of(p->mr[1], 0), 0, 8);
+	forge(p, ROCE_FETCH_ADD, 0, 0, 0);
+	CHECK_EQ(answer_orig, 0);
+	long_read(p, 0x777701, 1, 1 << 22);
+	long_read(p, 0x777701, 1 + (1 << 22), 1 << 22);
+	/* Half way: a WRITE whose acknowledgement is lost. */
+	forge(p, ROCE_WRITE_ONLY, 1 + (1 << 23), 0, 0);
+	CHECK_EQ(answer_psn, 1 + (1 << 23));
+	answer_psn = 0;
+	forge(p, ROCE_WRITE_ONLY, 1 + (1 << 23), 0, 0);
+	CHECK_EQ(answer_psn, 1 + (1 << 23));
+	/* Once round: another atomic, whose answer is lost. */
+	long_read(p, 0x777701, 2 + (1 << 23), 1 << 22);
+	long_read(p, 0x777701, 2 + (1 << 23) + (1 << 22), (1 << 22) - 2);
+	forge(p, ROCE_FETCH_ADD, 0, 0, 0);
+	CHECK_EQ(answer_orig, 1);
+	answer_orig = 99;
+	forge(p, ROCE_FETCH_ADD, 0, 0, 0);
+	CHECK_EQ(answer_orig, 1);
+	CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_ATOMICS_RX), 2);
+	CHECK_EQ(qp_state(p->qp[1]), FRNIC_QP_STATE_RTS);
+	faulty_end(p);
+}
+
 /* More READs at once than the responder's depth: invalid request. */
 static void too_many_reads(void)
 {
@@ -1341,6 +1421,7 @@ int main(void)
 	test_run("R7.3 R3.4 CQ that cannot be written", cq_faults);
 	test_run("R7.3 R5.3 illegal sequences and lengths", illegal_sequences);
 	test_run("R7.3 R1.6 PSN window edges", psn_edges);
+	test_run("R7.3 R1.6 PSNs come round, old answers are forgotten", psn_comes_round);
 	test_run("R5.3 more READs than max_dest_rd_atomic", too_many_reads);
 	test_run("R7.3 R5.3 many READs under way, losses", deep_reads);
 	test_run("R7.3 R5.3 UC gaps, silent drops", uc_gaps);
