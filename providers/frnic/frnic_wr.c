@@ -399,6 +399,9 @@ static __attribute__((noinline)) int frnic_post_any(struct ibv_qp *ibqp, struct 
 		units = frnic_build(qp, wr, wqe, pi);
 		if (unlikely(units < 0)) {
 			err = -units;
+			/* What stood there is in the ring, where it is read. */
+			if (wqe == first)
+				first = NULL;
 			break;
 		}
 		if (unlikely(wqe == sq->scratch))

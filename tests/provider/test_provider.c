@@ -1382,6 +1382,40 @@ static void test_push(void)
 	drop(&q, &c);
 }
 
+/*
+ * A WQE that was built aside, near the ring's end, and one behind it that is refused when half of it is built in the same place: what the device is
+ * given of the first is the first.
+ */
+static void test_push_refused(void)
+{
+	struct c c = make_cq(64);
+	struct q q = make_qp(IBV_QPT_RC, &c, 2, 2, 200);
+	uint8_t good[8], bad[300];
+	struct ibv_sge s = { .addr = (uintptr_t)good, .length = 8 };
+	struct ibv_sge t[2] = { { .addr = (uintptr_t)bad, .length = 8 }, { .addr = (uintptr_t)bad, .length = 300 } };
+	struct ibv_send_wr second = { .sg_list = t, .num_sge = 2, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_INLINE,
+				      .wr.rdma = { .remote_addr = 0xbad, .rkey = 0xbad } };
+	struct ibv_send_wr wr = { .sg_list = &s, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
+				  .wr.rdma = { .remote_addr = 0x900d, .rkey = 0x900d } }, *b = NULL;
+	struct ibv_wc wc;
+	uint32_t pi;
+
+	memset(good, 0x3c, sizeof(good));
+	memset(bad, 0xbb, sizeof(bad));
+	CHECK(q.units == 8);
+	for (pi = 0; pi < 5; pi++) {
+		CHECK(!post(&q, &wr));
+		sent(&c, &q, 4, pi);
+		CHECK(poll1(c.cq, &wc) == 1);
+	}
+	*fake.db = 0;
+	wr.next = &second;
+	CHECK(fake.ops.post_send(q.qp, &wr, &b) == EINVAL && b == &second);
+	CHECK(get32(q.dbrec, 0) == 6 && !memcmp(q.sq + pi * 64 + 32, good, 8));
+	CHECK(*fake.db == sq_db(&q, 6) || !memcmp(fake.push + 512, q.sq + pi * 64, 64));
+	drop(&q, &c);
+}
+
 /* The first three queue pairs have a slot each, the others share slot 0; a slot comes back with its queue pair. Both kinds of post. */
 static void test_push_slots(void)
 {
@@ -1460,7 +1494,7 @@ static const struct {
 	{ "many_qps", test_many_qps, 0 }, { "reset", test_reset, 0 },
 	{ "resize", test_resize, 0 },	  { "cq_ex", test_cq_ex, 0 },	    { "wr_api", test_wr_api, 0 },
 	{ "wr_api_ud", test_wr_api_ud, 0 }, { "domains", test_domains, 0 }, { "push", test_push, 128 },
-	{ "push_slots", test_push_slots, 128 },
+	{ "push_refused", test_push_refused, 128 }, { "push_slots", test_push_slots, 128 },
 };
 
 int main(void)
