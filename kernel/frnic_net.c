@@ -796,7 +796,7 @@ void frnic_net_port_event(struct frnic_dev *fdev, bool up)
 	else
 		netif_carrier_off(dev);
 	if (netif_msg_link(net))
-		netdev_info(dev, "link %s\n", up ? "up" : "down");
+		netdev_info(dev, up ? "link up\n" : "link down\n");
 }
 
 void frnic_net_detach(struct frnic_dev *fdev)
