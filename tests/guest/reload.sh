@@ -50,5 +50,5 @@ for ((i = 0; i < 2 * ROUNDS; i++)); do
 	barrier next
 done
 GID=$(gid4 $DEV)
-step "data check after all that" 600 tcp:18601 "$B/datacheck $DEV" "$B/datacheck $DEV $S" whole
+step "data check after all that" 900 tcp:18601 "$B/datacheck -q $DEV" "$B/datacheck -q $DEV $S" whole
 steps_end

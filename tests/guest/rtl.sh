@@ -69,7 +69,7 @@ perf ib_read_lat "-o 16 -n 20 -s 4096"
 perf ib_read_lat "-o 16 -n 5 -s 30000"
 copy "file over TCP" client
 counters "path MTU 1024"
-step "data check" 600 tcp:18601 "$B/datacheck $DEV" "$B/datacheck $DEV $S" whole
+step "data check" 900 tcp:18601 "$B/datacheck -q $DEV" "$B/datacheck -q $DEV $S" whole
 counters "after the data check"
 
 # Jumbo frames; the path MTU becomes 4096.
