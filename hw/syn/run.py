@@ -3,7 +3,8 @@
 """Synthesises modules for UltraScale+ with Yosys, one by one, and prints their size and logic depth.
 
 Fails on a latch, a combinational loop or a Yosys error. Depth is the longest path of cells (LUT, MUXF, CARRY) between registers, memories
-and ports. Default parameters, unless syn/params names others: "<module> NAME=VALUE ...".
+and ports. Default parameters, unless syn/params names others: "<module> NAME=VALUE ...". "<module> check NAME=VALUE ..." there: only elaborated, flattened and
+searched for latches, loops and drivers that conflict, for modules that hold others which are measured alone.
 """
 import argparse
 import json
@@ -58,10 +59,26 @@ def depth(design):
     return max(level, default=0) if done == len(cells) else None
 
 
+def settings(params):
+    return "".join(f" -chparam {p.split('=')[0]} {p.split('=')[1]}" for p in params)
+
+
+def check(module, params, out, limit):
+    """The whole of a module, before technology mapping: an error message, or None."""
+    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; proc; flatten; opt_clean; check -assert; "
+              "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr")
+    log = out / f"{module}.log"
+    with open(log, "w") as f:
+        try:
+            rc = subprocess.run(["yosys", "-p", script], stdout=f, stderr=subprocess.STDOUT, check=False, timeout=limit).returncode
+        except subprocess.TimeoutExpired:
+            return f"not finished after {limit} s, see {log}"
+    return log.read_text().strip().splitlines()[-1] if rc else None
+
+
 def synthesise(module, params, out, limit):
-    sets = "".join(f" -chparam {p.split('=')[0]} {p.split('=')[1]}" for p in params)
     netlist = out / f"{module}.json"
-    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{sets}; "
+    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; "
               f"synth_xilinx -family xcup -uram -flatten -noiopad -noclkbuf; check -assert; stat; write_json {netlist}")
     log = out / f"{module}.log"
     with open(log, "w") as f:
@@ -105,6 +122,15 @@ def main():
     passed = failed = 0
     print(f"{'module':28}" + "".join(f"{n:>8}" for n in names))
     for module in args.modules:
+        if params.get(module, [])[:1] == ["check"]:
+            error = check(module, params[module][1:], args.out, args.limit)
+            if not error:
+                print(f"{module:28}  checked, not mapped", flush=True)
+                passed += 1
+            else:
+                print(f"FAIL {module}: {error}", flush=True)
+                failed += 1
+            continue
         row, error = synthesise(module, params.get(module, []), args.out, args.limit)
         if row:
             print(f"{module:28}" + "".join(f"{row[n]:>8g}" for n in names), flush=True)
