@@ -261,8 +261,12 @@ void doorbell_write(struct frnic_backend *be, uint64_t off, const void *data, un
 		push_append(be, data, len);
 		return;
 	}
-	if (uar < MODEL_UARS && in_uar >= FRNIC_UAR_PUSH_OFF && (in_uar % FRNIC_PUSH_SLOT_SIZE))
-		return; /* a later part of a burst that is not wanted */
+	if (uar < MODEL_UARS && in_uar >= FRNIC_UAR_PUSH_OFF && (in_uar % FRNIC_PUSH_SLOT_SIZE)) {
+		/* A later part of a burst that is not wanted. Out of its order it ends the slot's open burst: the next one's parts are not its. */
+		if (p->qp && off / FRNIC_PUSH_SLOT_SIZE == p->next_off / FRNIC_PUSH_SLOT_SIZE)
+			p->qp = NULL;
+		return;
+	}
 	db_log(be, off, data, len);
 	if (uar >= MODEL_UARS || be->resetting || be->fatal_code) {
 		db_bad(be);
