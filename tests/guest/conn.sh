@@ -41,7 +41,7 @@ many() {
 		IFS='|' read -r name port sopt copt <<< "$item"
 		if [ "$NODE" = server ] && [ "$sopt" = "-c 0" ]; then
 			barrier unheard
-			kill -KILL "${pids[i]}"; wait "${pids[i]}" 2> /dev/null
+			pkill -KILL -P "${pids[i]}"; wait "${pids[i]}" 2> /dev/null
 			[ "$(cat "${logs[i]}")" = listening ]; verdict "$name" $? "${logs[i]}"
 		else
 			wait "${pids[i]}"; verdict "$name: $(grep slowest "${logs[i]}")" $? "${logs[i]}"
