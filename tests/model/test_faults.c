@@ -1127,15 +1127,17 @@ static void too_many_reads(void)
 	faulty_end(p);
 }
 
-/* 100 READs at once, the greatest depth, with losses: the ring of resources turns over and over. */
+/* 200 READs at once at the greatest depth, with losses: the ring of resources turns over and over. */
 static void deep_reads(void)
 {
 	struct qp_attr a = qp_attr_default();
 	struct pair *p;
 	struct frnic_cqe c;
 
-	a.ird = a.ord = 128;
-	p = faulty(FRNIC_QP_TYPE_RC, &a);
+	p = faulty(0xff, &a);
+	p->attr.ird = FRNIC_GET(FRNIC_REG_CAP_RD_IRD, reg_rd(p->n[1], FRNIC_REG_CAP_RD));
+	p->attr.ord = FRNIC_GET(FRNIC_REG_CAP_RD_ORD, reg_rd(p->n[0], FRNIC_REG_CAP_RD));
+	pair_qps(p, FRNIC_QP_TYPE_RC, NULL);
 	for (unsigned int round = 0; round < 5; round++) {
 		pair_fault(p, 0, 1, match_read_resp, 40 + round * 11, 7, WIRE_DROP);
 		pair_fault(p, 1, 0, match_read_req, 90, 3, WIRE_DUP);
