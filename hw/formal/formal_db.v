@@ -106,6 +106,7 @@ module formal_db (
     reg [9:0] f_line = 10'd0;
     reg [63:0] f_data = 64'd0;
     reg f_high = 1'b0;
+    reg [2:0] f_more = 3'd0; // lines of its burst that followed
     reg [2:0] pend = 3'd0; // legal ones that came and have not gone
     wire f_push = f_line[6];
     wire f_full = f_high;
@@ -130,6 +131,8 @@ module formal_db (
             ahead <= ahead - 1'b1;
         end
         if (f_taken) f_at <= 2'd2;
+        if (f_taken) f_more <= 3'd0;
+        else if (\dut.raw_take ) f_more <= f_more + 1'b1;
         if (f_at == 2'd2 && out) begin
             f_at <= 2'd3;
             whole_push <= push && units == 3'd2;
@@ -178,6 +181,9 @@ module formal_db (
         end
     endgenerate
 
+    wire [537:0] head = \dut.raw.rd_reg ? \dut.raw.mem[1] : \dut.raw.mem[0] ;
+    wire [9:0] head_line = head[537:528];
+    wire head_full = head[512];
     wire stage = \dut.open_reg || valid != 5'd0;
     reg stood = 1'b0;
     reg [84:0] offer_last;
@@ -195,8 +201,10 @@ module formal_db (
         if (idle) assert (pend == 3'd0);
         if (f_at == 2'd2 && valid != 5'd0) begin
             assert (valid == x_dest);
-            if (push) assert (f_push && f_full && units == f_data[62:60] && data[63:0] == f_data);
+            if (push) assert (f_push && f_full && units == f_data[62:60] && data[63:0] == f_data && f_more + 3'd1 == units);
         end
+        // Only whole lines, one behind the other, make a burst.
+        if (f_at == 2'd2 && \dut.open_reg && \dut.raw_take ) assert (head_full && head_line == f_line + {7'd0, f_more} + 10'd1);
         if (f_at == 2'd1 && out) assert (ahead != 2'd0);
 
         // Invariants that carry the induction.
@@ -217,7 +225,8 @@ module formal_db (
             assert (!refuse && (legal_db(f_line, f_data, 8'hff, f_high) || legal_push(f_line, f_data, 8'hff)));
             assert (stage);
             assert ({db_type, number, index, db_flags, uar} == {x_type, f_data[23:0], x_index, x_flags, 13'd0, f_line[9:7]});
-            if (\dut.open_reg ) assert (f_push && f_full && \dut.want_reg == f_data[62:60] && data[63:0] == f_data);
+            if (\dut.open_reg ) assert (f_push && f_full && \dut.want_reg == f_data[62:60] && data[63:0] == f_data && f_more + 3'd1 == \dut.got_reg &&
+                                        \dut.next_line_reg == f_line + {7'd0, \dut.got_reg });
         end
         // Not proven by never happening: with COVER this must fail, that is, a push of two units can be followed to its end.
 `ifdef COVER

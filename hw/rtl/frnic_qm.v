@@ -1580,6 +1580,9 @@ module frnic_qm #(
             if (ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT) assert (sl_op == OP_READ);
             if (f_major == 5'd4) assert (again_reg && state_reg == `FRNIC_QM_STATE_READY && status_reg == `FRNIC_STATUS_SUCCESS);
             // Counters that the rank relies on do not come round.
+            if (ph_reg == PH_FETCH) assert (n_reg <= 5'd4);
+            if (ph_reg == PH_FETCH_WAIT) assert (n_reg <= 5'd3);
+            if (ph_reg == PH_ALLOC || ph_reg == PH_MAC) assert (n_reg == 5'd0);
             if (ph_reg == PH_ACT) assert (n_reg <= 5'd6);
             if (f_major == 5'd4 && ph_reg != PH_ACT) assert (n_reg <= 5'd5);
             if (ph_reg == PH_REF || ph_reg == PH_SCAN || ph_reg == PH_SCAN_WAIT) assert (chk_reg == 6'd0);
