@@ -56,7 +56,8 @@ host_fio() { $FIO "$@"; }
 host_reset() {
 	local pid n=0
 	. "$FRNIC_LIB"
-	inflight() { awk '{exit !($1 + $2)}' /sys/block/nvme0n1/inflight; }
+	# Linux 6.1 counts at the path (nvme0c0n1) alone, later kernels at the multipath device too.
+	inflight() { cat /sys/block/nvme0*n1/inflight | awk '{n += $1 + $2} END {exit !n}'; }
 	$FIO --size=16M --bs=64k --rw=randwrite --iodepth=8 --loops=6 & pid=$!
 	while [ $n -lt 3 ] && wait_for 60 inflight; do
 		nvme reset /dev/nvme0 || { echo "reset failed"; kill $pid; return 1; }
