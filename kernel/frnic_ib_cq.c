@@ -161,7 +161,8 @@ err_destroy:
 	memset(&req, 0, sizeof(req));
 	req.ctrl = frnic_cmd_ctrl(FRNIC_CMD_OP_DESTROY_CQ);
 	req.cqn = cpu_to_le32(cq->obj.num);
-	frnic_cmd_destroy(fdev, &req);
+	if (frnic_cmd_destroy(fdev, &req))
+		frnic_kill(fdev);	/* it may still write there */
 err_retire:
 	frnic_obj_retire(&fdev->cqs, &cq->obj);
 	frnic_num_free(&fdev->cqs, cq->obj.num);

@@ -433,7 +433,8 @@ int frnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return 0;
 
 err_destroy:
-	frnic_qp_destroy_cmd(fdev, qp->obj.num);
+	if (frnic_qp_destroy_cmd(fdev, qp->obj.num))
+		frnic_kill(fdev);	/* it may still use the rings */
 err_retire:
 	frnic_obj_retire(&fdev->qps, &qp->obj);
 	frnic_num_free(&fdev->qps, qp->obj.num);

@@ -180,7 +180,8 @@ err_destroy:
 	memset(&req, 0, sizeof(req));
 	req.ctrl = frnic_cmd_ctrl(FRNIC_CMD_OP_DESTROY_SRQ);
 	req.srqn = cpu_to_le32(srq->obj.num);
-	frnic_cmd_destroy(fdev, &req);
+	if (frnic_cmd_destroy(fdev, &req))
+		frnic_kill(fdev);	/* it may still read there */
 err_retire:
 	frnic_obj_retire(&fdev->srqs, &srq->obj);
 	frnic_num_free(&fdev->srqs, srq->obj.num);

@@ -266,6 +266,11 @@ static int frnic_hw_up(struct frnic_dev *fdev)
 	if (err)
 		return err;
 
+	/*
+	 * Not before: what the device was told in an earlier life names memory
+	 * that is others' by now.
+	 */
+	pci_set_master(fdev->pdev);
 	err = frnic_eq0_create(fdev);
 	if (err)
 		return err;
@@ -432,7 +437,6 @@ static void frnic_recover(struct frnic_dev *fdev)
 	/* No retry: a device that fails again at once is left alone. */
 	if (!pci_device_is_present(fdev->pdev))
 		return;
-	pci_set_master(fdev->pdev);
 	if (!frnic_restart(fdev))
 		dev_info(dev, "recovered\n");
 }
@@ -636,7 +640,12 @@ static int frnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto err_cmdq;
 
-	pci_set_master(pdev);
+	/*
+	 * For the core to restore after an error reset; without bus mastering,
+	 * which frnic_hw_up() turns on when it has cleared the device.
+	 */
+	pci_clear_master(pdev);
+	pci_save_state(pdev);
 	err = frnic_alloc_vectors(fdev);
 	if (err)
 		goto err_netdev;
@@ -654,9 +663,6 @@ static int frnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto err_net;
 	mutex_unlock(&fdev->lock);
-
-	/* For the core to restore after an error reset. */
-	pci_save_state(pdev);
 	return 0;
 
 err_net:
@@ -766,7 +772,6 @@ static pci_ers_result_t frnic_slot_reset(struct pci_dev *pdev)
 		return PCI_ERS_RESULT_DISCONNECT;
 	pci_restore_state(pdev);
 	pci_save_state(pdev);
-	pci_set_master(pdev);
 	if (frnic_check_id(fdev))
 		return PCI_ERS_RESULT_DISCONNECT;
 	return PCI_ERS_RESULT_RECOVERED;

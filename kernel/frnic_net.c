@@ -628,7 +628,7 @@ void frnic_net_update_filter(struct frnic_net *net)
 	if (net->priv_flags & FRNIC_PRIV_MIRROR)
 		ctrl |= FRNIC_REG_ETH_CTRL_MIRROR;
 
-	if (frnic_alive(fdev)) {
+	if (net->attached && frnic_alive(fdev)) {
 		for (i = 0; macs && i < net->num_macs; i++)
 			frnic_set_mac(net, i, macs[i]);
 		frnic_wr32(fdev, FRNIC_REG_ETH_MCAST_LO, hash[0]);
@@ -807,6 +807,10 @@ void frnic_net_detach(struct frnic_dev *fdev)
 	netif_device_detach(net->netdev);
 	netif_carrier_off(net->netdev);
 	frnic_queue_stop(net);
+	/* Nor does the work on the filter use it any more, that runs or comes. */
+	mutex_lock(&net->filter_lock);
+	net->attached = false;
+	mutex_unlock(&net->filter_lock);
 	rtnl_unlock();
 }
 
@@ -819,13 +823,19 @@ int frnic_net_attach(struct frnic_dev *fdev)
 	/* After a reset the device knows no address. */
 	mutex_lock(&net->filter_lock);
 	memset(net->macs, 0, net->num_macs * ETH_ALEN);
+	net->attached = true;
 	mutex_unlock(&net->filter_lock);
 	frnic_net_update_filter(net);
 
 	if (netif_running(net->netdev) && !net->queue_up)
 		err = frnic_queue_start(net);
-	if (!err)
+	if (!err) {
 		netif_device_attach(net->netdev);
+	} else {
+		mutex_lock(&net->filter_lock);
+		net->attached = false;
+		mutex_unlock(&net->filter_lock);
+	}
 	rtnl_unlock();
 	return err;
 }

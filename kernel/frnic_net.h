@@ -73,8 +73,9 @@ struct frnic_net {
 
 	struct frnic_buf dbrec;
 
-	/* Address filter and ETH_CTRL. */
+	/* Address filter and ETH_CTRL; nothing is told a device that is down. */
 	struct mutex filter_lock;
+	bool attached;
 	struct work_struct filter_work;
 	u8 (*macs)[ETH_ALEN];	/* as the device has them; [0] is the port's */
 	u32 num_macs;

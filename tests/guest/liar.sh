@@ -62,4 +62,16 @@ unbind; verdict "unbind" $?
 # shellcheck disable=SC2086 # pairs
 say $OLD > /dev/null
 works 'the truth'
+
+# What a card was told names memory that is others' by now: it gets bus mastering when a hot reset has made it forget. Register 0xffc counts the resets
+# that came too late.
+reached() { local pair; pair=$(say 0xffc 0); echo "late resets: ${pair#* }"; [ "$((${pair#* }))" = 0 ]; }
+reached > /dev/null; dmesg -C
+setpci -s "$P" COMMAND=0:4
+recovered() { dmesg | grep -q "frnic $P: recovered"; }
+wait_for 60 recovered; verdict "DMA cut off: the driver resets the card" $?
+reached; verdict "recovery: no bus mastering before the reset" $?
+unbind; reached > /dev/null
+bind; verdict "probe" $?
+reached; verdict "probe: no bus mastering before the reset" $?
 steps_end

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A backend that lies: the functional model, but what the guest writes to a capability register (read-only in a true device) is what that register
- * states from then on. So a script in the guest makes the card claim anything and loads the driver. A PCI reset brings the truth back. Nothing but
- * those registers is touched.
+ * states from then on. So a script in the guest makes the card claim anything and loads the driver. A PCI reset brings the truth back.
+ *
+ * It also counts, in register REACHED, which a true card does not have, the hot resets before which it could still read the command ring that an
+ * earlier driver named: a card that has not been reset must not have bus mastering.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,12 +14,17 @@
 #include "frnic_hw.h"
 
 #define REGS (FRNIC_BAR_REGS_SIZE / 4)
+#define REACHED 0xffc
 
 static const struct frnic_backend_ops *truth;
 static struct {
 	uint32_t value[REGS];
 	bool told[REGS];
 } lies;
+static const struct frnic_host_ops *host_ops;
+static void *host;
+static uint32_t ring[2]; /* low and high half of its address */
+static uint32_t reached;
 
 static bool is_cap(unsigned int bar, uint64_t off)
 {
@@ -26,9 +33,25 @@ static bool is_cap(unsigned int bar, uint64_t off)
 
 static uint64_t liar_read(struct frnic_backend *be, unsigned int bar, uint64_t off, unsigned int len)
 {
+	if (bar == FRNIC_BAR_REGS && off == REACHED)
+		return reached;
 	if (is_cap(bar, off) && len == 4 && lies.told[off / 4])
 		return lies.value[off / 4];
 	return truth->bar_read(be, bar, off, len);
+}
+
+static void watch(uint64_t off, uint32_t value)
+{
+	uint64_t addr = (uint64_t)ring[1] << 32 | ring[0], data;
+
+	if (off == REACHED)
+		reached = value;
+	else if (off == FRNIC_REG_CMDQ_BASE_LO)
+		ring[0] = value;
+	else if (off == FRNIC_REG_CMDQ_BASE_HI)
+		ring[1] = value;
+	else if (off == FRNIC_REG_DEV_CTRL && value & FRNIC_REG_DEV_CTRL_HOT_RESET && addr)
+		reached += !host_ops->dma_read(host, addr, &data, sizeof(data));
 }
 
 static void liar_write(struct frnic_backend *be, unsigned int bar, uint64_t off, const void *data, unsigned int len)
@@ -38,6 +61,12 @@ static void liar_write(struct frnic_backend *be, unsigned int bar, uint64_t off,
 		lies.told[off / 4] = true;
 		return;
 	}
+	if (bar == FRNIC_BAR_REGS && len == 4) {
+		uint32_t value;
+
+		memcpy(&value, data, 4);
+		watch(off, value);
+	}
 	truth->bar_write(be, bar, off, data, len);
 }
 
@@ -45,6 +74,13 @@ static void liar_reset(struct frnic_backend *be)
 {
 	memset(&lies, 0, sizeof(lies));
 	truth->reset(be);
+}
+
+static struct frnic_backend *liar_create(const struct frnic_host_ops *o, void *h, const struct frnic_backend_config *cfg, char *err, size_t errlen)
+{
+	host_ops = o;
+	host = h;
+	return truth->create(o, h, cfg, err, errlen);
 }
 
 /* The model lies beside this library's directory: build/tests and build/lib. */
@@ -74,6 +110,7 @@ const struct frnic_backend_ops *frnic_backend_get(uint32_t abi)
 		return NULL;
 	ops = *truth;
 	ops.name = "liar";
+	ops.create = liar_create;
 	ops.bar_read = liar_read;
 	ops.bar_write = liar_write;
 	ops.reset = liar_reset;
