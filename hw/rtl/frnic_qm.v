@@ -1572,8 +1572,10 @@ module frnic_qm #(
             // R1.2: the state that software reads is the FSM's.
             assert ((state_reg == `FRNIC_QM_STATE_IDLE) == (ph_reg == PH_IDLE));
             assert (state_reg <= `FRNIC_QM_STATE_READY);
+            if (ph_reg != PH_IDLE && again_reg) assert (state_reg == `FRNIC_QM_STATE_READY);
             assert (ph_reg <= PH_UNDO);
             assert (ph_reg != PH_MAC || wait_reg <= MAC_WAIT + 1);
+            if (ph_reg == PH_LOAD || ph_reg == PH_ALLOC || ph_reg == PH_MAC) assert (!again_reg);
             // One slot at a time, and only within a command; a write only after both rounds of checks have passed.
             assert (!sl_valid || ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT || ph_reg == PH_ACT_WAIT || ph_reg == PH_DROP_WAIT);
             assert (!sl_valid || sl_op == OP_READ || again_reg);
