@@ -206,8 +206,9 @@ vectors=$(in_a ibv_devinfo -v -d "$D1" | sed -n 's/.*num_comp_vectors:[[:space:]
 [ "$vectors" -ge 2 ] && [ "$(grep -c "frnic[0-9]*@$P1\$" /proc/interrupts)" = $((vectors + 1)) ]; verdict "one interrupt for each of $vectors completion vectors, one for the rest" $? /proc/interrupts
 for v in 0 1; do
 	before=$(irqs 2)
-	TOOL=ib_send_bw load "-n 200 -e -Q 1 -X $v" && wait $PA && wait $PB; verdict "events by completion vector $v" $? /tmp/load.a
+	TOOL=ib_send_bw load "-n 200 -e -Q 1 -X $v" && wait_for 120 ended $PA && wait $PA; verdict "events by completion vector $v" $? /tmp/load.a
 	[ $(($(irqs 2) - before > 0)) = $v ]; verdict "and its interrupt alone came ($(($(irqs 2) - before)) at vector 1)" $?
+	kill $PA $PB 2> /dev/null; wait $PA $PB 2> /dev/null
 done
 
 # 10. What is left of rdma-core's and iproute2's view: an SRQ, contexts as the device has them, the node's description.
