@@ -472,6 +472,7 @@ static void status_device(void)
 
 static void test_status_codes(void)
 {
+	static const char *const few[] = {"pkt-bufs=8", NULL};
 	struct test_cq *cq;
 	union cmd_image r;
 	uint32_t bufs;
@@ -486,8 +487,12 @@ static void test_status_codes(void)
 	status_device();
 	stop();
 
-	/* Pre-allocation with an empty pool. */
+	/* Pre-allocation with an empty pool, which takes more QPs than buffers. */
 	start(NULL);
+	if (reg_rd(n, FRNIC_REG_CAP_BUFS) >= reg_rd(n, FRNIC_REG_FREE_QP)) {
+		stop();
+		start(few);
+	}
 	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
 	reg_wr(n, FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_ENABLE | FRNIC_REG_DEV_CTRL_PREALLOC);
 	for (bufs = reg_rd(n, FRNIC_REG_CAP_BUFS); bufs; bufs--)
