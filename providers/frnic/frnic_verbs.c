@@ -196,7 +196,7 @@ static void frnic_qp_push(struct frnic_context *ctx, struct frnic_qp *qp,
 	struct frnic_sq *sq = &qp->sq;
 	int slot;
 
-	if (!ctx->push)
+	if (!ctx->push || ctx->push_size < FRNIC_WQE_UNIT)
 		return;
 	if (!td)
 		sq->own_slot = frnic_take_slot(ctx, FRNIC_PUSH_QP,
