@@ -2,9 +2,10 @@
 # perftest: unreliable connection and datagram, all sizes, further options.
 . "$(dirname "$0")/users/perf-lib.sh"
 for op in write send; do
-	for cm in "" "-R "; do
-		perf ib_${op}_lat "-c UC $cm-n 100"
-		perf ib_${op}_bw "-c UC $cm-n 100"
+	for kind in lat bw; do
+		perf ib_${op}_$kind "-c UC -n 100"
+		cannot ib_${op}_$kind "-c UC -R" 30 cm:18515 "ib_${op}_$kind -d $DEV -F -c UC -R" "ib_${op}_$kind -d $DEV -F -c UC -R $S" \
+			'UC is not supported in librdmacm' "perftest does not connect UC by rdma_cm"
 	done
 	perf ib_${op}_bw "-c UC -q 16 -n 30"
 	perf ib_${op}_bw "-c UC -b -n 100"
