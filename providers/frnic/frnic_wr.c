@@ -814,7 +814,7 @@ static inline void *frnic_wr_begin(struct frnic_qp *qp, uint32_t op,
 static void frnic_wr_send(struct ibv_qp_ex *ibqp)
 {
 	frnic_wr_begin(to_fqp_ex(ibqp), FRNIC_WQE_OP_SEND,
-			   FRNIC_B_DATA | FRNIC_B_INLINE);
+		       FRNIC_B_DATA | FRNIC_B_INLINE);
 }
 
 static void frnic_wr_send_imm(struct ibv_qp_ex *ibqp, __be32 imm)
@@ -990,6 +990,14 @@ static void frnic_wr_set_sge(struct ibv_qp_ex *ibqp, uint32_t lkey,
 	frnic_wr_set_sge_list(ibqp, 1, &sge);
 }
 
+static inline void frnic_wr_inline(struct frnic_builder *b, size_t length)
+{
+	b->flags |= FRNIC_WQE_FLAG_INLINE;
+	b->length = length;
+	b->num_sge = 0;
+	b->bytes = b->head + length;
+}
+
 static void frnic_wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t n,
 					  const struct ibv_data_buf *bufs)
 {
@@ -1010,10 +1018,7 @@ static void frnic_wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t n,
 		memcpy(b->wqe + b->head + length, bufs[i].addr, bufs[i].length);
 		length += bufs[i].length;
 	}
-	b->flags |= FRNIC_WQE_FLAG_INLINE;
-	b->length = length;
-	b->num_sge = 0;
-	b->bytes = b->head + length;
+	frnic_wr_inline(b, length);
 }
 
 static void frnic_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
@@ -1032,10 +1037,7 @@ static void frnic_wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 		return;
 	}
 	frnic_copy_short(b->wqe + b->head, addr, length);
-	b->flags |= FRNIC_WQE_FLAG_INLINE;
-	b->length = length;
-	b->num_sge = 0;
-	b->bytes = b->head + length;
+	frnic_wr_inline(b, length);
 }
 
 #define FRNIC_OPS_UD	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
