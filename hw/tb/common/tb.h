@@ -229,4 +229,20 @@ struct Sink {
 	}								\
 } while (0)
 
+/* A port table's entry: valid, this MAC, nothing else. Takes one clock. */
+template <class Dut> static void table_mac(Dut *dut, unsigned int tab, unsigned int index, const uint8_t *mac)
+{
+	dut->upd_valid = 1;
+	dut->upd_table = (uint8_t)tab;
+	dut->upd_index = (uint8_t)index;
+	memset(&dut->upd_data, 0, 32);
+	dut->upd_data[1] = 1;
+	memcpy((uint8_t *)&dut->upd_data + 8, mac, 6);
+	dut->clk = 0;
+	dut->eval();
+	dut->clk = 1;
+	dut->eval();
+	dut->upd_valid = 0;
+}
+
 #endif

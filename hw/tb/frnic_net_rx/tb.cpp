@@ -132,21 +132,6 @@ static uint32_t bits(const uint32_t *w, unsigned int at, unsigned int n)
 	return (uint32_t)(v >> at % 32) & (n == 32 ? ~0u : (1u << n) - 1);
 }
 
-static void table(unsigned int tab, unsigned int index, const uint8_t *mac)
-{
-	dut->upd_valid = 1;
-	dut->upd_table = (uint8_t)tab;
-	dut->upd_index = (uint8_t)index;
-	memset(&dut->upd_data, 0, 32);
-	dut->upd_data[1] = 1;
-	memcpy((uint8_t *)&dut->upd_data + 8, mac, 6);
-	dut->clk = 0;
-	dut->eval();
-	dut->clk = 1;
-	dut->eval();
-	dut->upd_valid = 0;
-}
-
 /* Packets to ourselves are loops per cent of all, offered at rate rl. */
 static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int ctrl, unsigned int loops, unsigned int rl)
 {
@@ -184,8 +169,8 @@ static void run(unsigned int n, unsigned int rs, unsigned int rm, unsigned int c
 		dut->eval();
 	}
 	dut->rst = 0;
-	table(0, 0, own_mac);
-	table(1, 100, gid_mac);
+	table_mac(dut, 0, 0, own_mac);
+	table_mac(dut, 1, 100, gid_mac);
 	dut->dev_enable = 1;
 	dut->loop_enable = 1;
 	dut->eth_ctrl = (uint8_t)ctrl;

@@ -10,21 +10,6 @@ static const uint8_t own_mac[6] = { 0x52, 0x54, 0, 1, 2, 3 };
 static const uint8_t gid_mac[6] = { 0x52, 0x54, 0, 9, 9, 9 };
 static const uint8_t group_mac[6] = { 0x01, 0, 0x5e, 7, 7, 7 };
 
-static void table(Vtop *dut, unsigned int tab, unsigned int index, const uint8_t *mac)
-{
-	dut->upd_valid = 1;
-	dut->upd_table = (uint8_t)tab;
-	dut->upd_index = (uint8_t)index;
-	memset(&dut->upd_data, 0, 32);
-	dut->upd_data[1] = 1;
-	memcpy((uint8_t *)&dut->upd_data + 8, mac, 6);
-	dut->clk = 0;
-	dut->eval();
-	dut->clk = 1;
-	dut->eval();
-	dut->upd_valid = 0;
-}
-
 static void run(unsigned int groups, unsigned int mirror)
 {
 	Vtop *dut = new Vtop;
@@ -66,8 +51,8 @@ static void run(unsigned int groups, unsigned int mirror)
 
 		dut->rst = c < 3;
 		if (c == 3) {
-			table(dut, 0, 15, own_mac);
-			table(dut, 1, 127, gid_mac);
+			table_mac(dut, 0, 15, own_mac);
+			table_mac(dut, 1, 127, gid_mac);
 		}
 		if (chance(1))
 			dut->tx_enable = !dut->tx_enable;
