@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Proof: the queue manager runs one command at a time, writes no table before all checks have passed twice, and ends every command as long as the
-// owners of the contexts answer: a rank falls in each step (assertions in frnic_qm.v). Requests, contexts and answers are arbitrary, and so is what each
+// Proof: the queue manager runs one command at a time, leads it through the states of R1.2 in order to one response, writes no table before all checks
+// have passed twice, counts what it refuses, and ends every command as long as the owners of the contexts answer: a rank falls in each step (assertions
+// in frnic_qm.v). Requests, contexts and answers are arbitrary, and so is what each
 // check says, in each cycle: what they compare is the bench's matter. Unbounded, by induction.
 // cut: k_fail k_status k_at k_rec load_word
 

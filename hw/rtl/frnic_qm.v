@@ -1559,8 +1559,27 @@ module frnic_qm #(
     reg f_was_waiting;
     reg [36:0] f_was;
     reg f_ended = 1'b0;
+    reg f_refused = 1'b0; // a command that does not get as far as the FSM is counted
+    reg f_start = 1'b0;
+    reg f_acting = 1'b0;
+    reg f_had = 1'b0;
+    reg [2:0] f_state = `FRNIC_QM_STATE_IDLE;
+    reg [4:0] f_beats = 5'd0; // of the response to the ring
+    reg [LOG_QPS+LOG_CQS+LOG_EQS+LOG_SRQS+LOG_MRS+LOG_MCASTS+5:0] f_used;
+    wire [LOG_QPS+LOG_CQS+LOG_EQS+LOG_SRQS+LOG_MRS+LOG_MCASTS+5:0] f_uses = {used_qps, used_cqs, used_eqs, used_srqs, used_mrs, used_mcasts};
 
     always @(posedge clk) begin
+        f_refused <= refuse_reg && !(ph_reg == PH_RESP && n_reg == 5'd31);
+        f_start <= start;
+        f_acting <= f_major == 5'd4;
+        f_had <= has_buf_reg;
+        f_state <= state_reg;
+        f_used <= f_uses;
+        if (clear || rst) begin
+            f_beats <= 5'd0;
+        end else if (ring_resp_valid) begin
+            f_beats <= ring_resp_last ? 5'd0 : f_beats + 1'b1;
+        end
         f_clear <= clear || rst;
         f_was <= f_rank;
         f_was_waiting <= f_waits;
@@ -1572,6 +1591,11 @@ module frnic_qm #(
             // R1.2: the state that software reads is the FSM's.
             assert ((state_reg == `FRNIC_QM_STATE_IDLE) == (ph_reg == PH_IDLE));
             assert (state_reg <= `FRNIC_QM_STATE_READY);
+            if (f_major > 5'd10 || (f_major >= 5'd5 && f_major <= 5'd8)) assert (state_reg == (again_reg ? `FRNIC_QM_STATE_READY : `FRNIC_QM_STATE_REG_CHECK));
+            if (ph_reg == PH_ALLOC) assert (state_reg == `FRNIC_QM_STATE_RES_ALLOC);
+            if (ph_reg == PH_MAC) assert (state_reg == `FRNIC_QM_STATE_CMAC_INIT);
+            // The five states come in order and none is left out; IDLE comes again only behind a whole response.
+            if (!f_clear) assert (state_reg == f_state || state_reg == f_state + 1'b1 || (state_reg == `FRNIC_QM_STATE_IDLE && f_ended));
             if (ph_reg != PH_IDLE && again_reg) assert (state_reg == `FRNIC_QM_STATE_READY);
             assert (ph_reg <= PH_UNDO);
             assert (ph_reg != PH_MAC || wait_reg <= MAC_WAIT + 1);
@@ -1594,8 +1618,25 @@ module frnic_qm #(
             assert (!ring_ready || ph_reg == PH_IDLE);
             // Progress
             if (f_was[36:32] != 5'd0 && !f_clear) assert (f_rank < f_was || (f_was_waiting && f_rank == f_was));
+            // A command by the registers begins or is refused, and what is refused is counted.
+            if (f_start && !f_clear) assert (refuse_reg || (ph_reg == PH_LOAD && !from_ring_reg));
             // Each command that ends counts once, as good or as bad.
             if (f_ended && !f_clear) assert (ev_ok != ev_failed && ph_reg == PH_IDLE);
+            if (ev_ok && !f_clear) assert (f_ended);
+            if (ev_failed && !f_clear) assert (f_ended != f_refused);
+            // A command of the ring gets 32 words, the last one marked, with its end; one of the registers gets none there.
+            if (f_ended && !f_clear) assert (ring_resp_last == from_ring_reg);
+            if (ring_resp_valid) assert (ring_resp_last == (f_beats == 5'd31));
+            if (ph_reg == PH_UNDO) assert (n_reg == 5'd0);
+            if (ph_reg == PH_RESP) assert (f_beats + {4'd0, ring_resp_valid} == (from_ring_reg ? n_reg : 5'd0));
+            else if (ring_resp_valid) assert (ring_resp_last);
+            else assert (f_beats == 5'd0);
+            // Reference counts, tables of the port and numbers of objects change only where contexts do: behind both rounds of checks.
+            if (ref_write) assert (f_major == 5'd4);
+            if (!f_clear) assert ((!upd_valid && f_uses == f_used) || f_acting);
+            // A buffer that was taken goes to the QP or back.
+            if (ph_reg == PH_RESP || ph_reg == PH_IDLE) assert (!has_buf_reg);
+            if (f_had && !has_buf_reg && !f_clear) assert (give_valid || f_acting);
         end
     end
 `endif
