@@ -260,8 +260,8 @@ module frnic_cq #(
     wire past = past_arm != 24'd0 && !past_arm[23];
     wire sol = sol_reg || cqe_reg[`FRNIC_CQE_W4_STATUS_LSB +: 8] != `FRNIC_CQE_STATUS_SUCCESS;
     wire [23:0] sol_age = pi_next - ctx_reg[SOL_INDEX +: 24];
-    wire wants = ctx_reg[NOTIFY +: 8] == `FRNIC_CQ_NOTIFY_EVERY ||
-                 (ctx_reg[NOTIFY +: 8] == `FRNIC_CQ_NOTIFY_ARMED && ctx_reg[ARMED] && past && (sol || !ctx_reg[ARMED_SOL]));
+    wire arm_past = ctx_reg[NOTIFY +: 8] == `FRNIC_CQ_NOTIFY_ARMED && ctx_reg[ARMED] && past;
+    wire wants = ctx_reg[NOTIFY +: 8] == `FRNIC_CQ_NOTIFY_EVERY || (arm_past && (sol || !ctx_reg[ARMED_SOL]));
     wire [15:0] unreported = ctx_reg[UNREPORTED +: 16];
     wire [15:0] unreported_next = unreported == 16'hffff ? unreported : unreported + 16'd1;
     wire [15:0] mod_count = ctx_reg[MOD_COUNT +: 16];
@@ -573,6 +573,8 @@ module frnic_cq #(
                         ctx_reg[TIMER] <= 1'b1;
                         ctx_reg[DEADLINE +: 23] <= now_units + mod_units;
                     end
+                end else if (arm_past) begin
+                    ctx_reg[ARM_INDEX +: 24] <= pi; // passed it stays, however many entries nobody waits for
                 end
             end
             ST_EVENT: begin

@@ -50,8 +50,12 @@ static void cq_notify(struct frnic_backend *be, struct cq *cq, bool solicited)
 		cq_want_event(be, cq);
 		return;
 	case FRNIC_CQ_NOTIFY_ARMED:
-		if (cq->armed && idx_diff(cq->pi, cq->arm_index) > 0 && (solicited || !cq->armed_solicited))
+		if (!cq->armed || idx_diff(cq->pi, cq->arm_index) <= 0)
+			return;
+		if (solicited || !cq->armed_solicited)
 			cq_want_event(be, cq);
+		else
+			cq->arm_index = idx_sub(cq->pi, 1); /* passed it stays, however many entries nobody waits for */
 		return;
 	}
 }

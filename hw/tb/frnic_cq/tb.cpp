@@ -127,8 +127,9 @@ static void ref_push(uint32_t cqn, const uint8_t *cqe, bool sol)
 	} else if (sub(c.pi, c.sol_index) > 0x3fffff) {
 		c.sol_any = false;
 	}
-	if (c.notify == FRNIC_CQ_NOTIFY_EVERY ||
-	    (c.notify == FRNIC_CQ_NOTIFY_ARMED && c.armed && diff(c.pi, c.arm_index) > 0 && (sol || !c.armed_sol))) {
+	const bool arm_past = c.notify == FRNIC_CQ_NOTIFY_ARMED && c.armed && diff(c.pi, c.arm_index) > 0;
+
+	if (c.notify == FRNIC_CQ_NOTIFY_EVERY || (arm_past && (sol || !c.armed_sol))) {
 		c.unreported++;
 		if (!c.mod_ns || (c.mod_count && c.unreported >= c.mod_count)) {
 			raise(c);
@@ -136,6 +137,8 @@ static void ref_push(uint32_t cqn, const uint8_t *cqe, bool sol)
 			c.timer = true;
 			c.deadline = now_ns + c.mod_ns;
 		}
+	} else if (arm_past) {
+		c.arm_index = sub(c.pi, 1);
 	}
 }
 
