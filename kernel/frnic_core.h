@@ -162,6 +162,8 @@ struct frnic_dev {
 	struct work_struct event_work;
 	unsigned long events;	/* enum frnic_event_bit */
 	struct delayed_work health_work;
+	unsigned long recovered_at;	/* jiffies */
+	unsigned int recoveries;	/* each soon after the other */
 	bool link_up;
 
 	/* Bring-up, tear-down and reset exclude each other; before rtnl_lock. */

@@ -12,6 +12,9 @@
 /* A card that is simulated on a busy machine needs seconds for what takes a real one 0.3 ms. */
 #define FRNIC_RESET_WAIT_US	30000000
 #define FRNIC_HEALTH_PERIOD	(2 * HZ)
+/* A device that does not last this long counts as failing again. */
+#define FRNIC_RECOVERY_LASTS	(60 * HZ)
+#define FRNIC_MAX_RECOVERIES	5
 #define FRNIC_PD_TABLE_SIZE	BIT(16)
 #define FRNIC_MAX_COMP_VECTORS	64
 
@@ -434,11 +437,21 @@ static void frnic_recover(struct frnic_dev *fdev)
 	frnic_layers_stop(fdev);
 	frnic_hw_down(fdev);
 
-	/* No retry: a device that fails again at once is left alone. */
 	if (!pci_device_is_present(fdev->pdev))
 		return;
+	if (time_after(jiffies, fdev->recovered_at + FRNIC_RECOVERY_LASTS))
+		fdev->recoveries = 0;
+	if (fdev->recoveries == FRNIC_MAX_RECOVERIES) {
+		dev_err(dev,
+			"failed again soon after each of %u resets, device is unused until it is reset or bound anew\n",
+			fdev->recoveries);
+		return;
+	}
+	fdev->recoveries++;
+	/* No retry: a device that cannot even start is left alone. */
 	if (!frnic_restart(fdev))
 		dev_info(dev, "recovered\n");
+	fdev->recovered_at = jiffies;
 }
 
 static void frnic_handle_port(struct frnic_dev *fdev)
@@ -720,7 +733,9 @@ static void frnic_remove(struct pci_dev *pdev)
 	frnic_tables_destroy(fdev);
 	frnic_unmap_bars(fdev);
 	pci_release_mem_regions(pdev);
-	pci_disable_device(pdev);
+	/* After an error that no slot reset followed it is off already. */
+	if (pci_is_enabled(pdev))
+		pci_disable_device(pdev);
 	kfree(fdev);
 }
 
@@ -782,6 +797,7 @@ static void frnic_resume(struct pci_dev *pdev)
 	struct frnic_dev *fdev = pci_get_drvdata(pdev);
 
 	mutex_lock(&fdev->lock);
+	fdev->recoveries = 0;	/* somebody else's decision */
 	frnic_restart(fdev);
 	mutex_unlock(&fdev->lock);
 }

@@ -21,6 +21,23 @@ recovered() { dmesg | grep -q "frnic $P1: recovered"; }
 hurt "DMA cut off" cut_off back_a
 [ "$(dmesg | grep -c "frnic $P1: fatal")" = 1 ]; verdict "DMA cut off: one reset was enough" $?
 
+# A card that fails soon after each reset (FRNIC_MAX_RECOVERIES: five) is left alone then; a reset by the administrator has it back.
+left() { dmesg | grep -q "frnic $P1: failed again"; }
+recoveries() { dmesg | grep -c "frnic $P1: recovered"; }
+over() { left || [ "$(recoveries)" -gt "$HAD" ]; }
+wear_out() {
+	local first
+	first=$(recoveries)
+	until left; do
+		HAD=$(recoveries)
+		[ $((HAD - first)) -le 5 ] && setpci -s "$P1" COMMAND=0:4 && wait_for 60 over || return 1
+	done
+	echo "    $(($(recoveries) - first)) more resets"
+	[ -z "$(ls $SYS/"$P1"/infiniband 2> /dev/null)" ]
+}
+flr_back() { flr && back_a; }
+hurt "card that does not last" wear_out flr_back
+
 # 2. Driver taken off and put on; function removed and found again.
 unbind() { echo "$P1" > /sys/bus/pci/drivers/frnic/unbind; }
 rebind() { echo "$P1" > /sys/bus/pci/drivers/frnic/bind && up_a; }
