@@ -27,7 +27,7 @@ fi
 coccicheck() {
 	local dir script opts out bad=0 n=0
 	# Two scripts are programs in OCaml.
-	command -v spatch ocamlopt | sed -n 2p | grep -q . || { echo "coccicheck: install the packages coccinelle and ocaml" >&2; return 1; }
+	"$top/tests/install-deps.sh" coccinelle ocaml || return 1
 	dir=$(mktemp -d)
 	cp "$src"/*.[ch] "$dir"
 	while read -r script; do
