@@ -24,7 +24,8 @@ hurt "DMA cut off" cut_off back_a
 # A card that fails soon after each reset (FRNIC_MAX_RECOVERIES: five) is left alone then; a reset by the administrator has it back.
 left() { dmesg | grep -q "frnic $P1: failed again"; }
 recoveries() { dmesg | grep -c "frnic $P1: recovered"; }
-over() { left || [ "$(recoveries)" -gt "$HAD" ]; }
+# The card finds out when it has something to send.
+over() { in_a ping -c 1 -W 1 $IP2 > /dev/null 2>&1; left || [ "$(recoveries)" -gt "$HAD" ]; }
 wear_out() {
 	local first
 	first=$(recoveries)
