@@ -313,8 +313,8 @@ def markdown(itf):
             'Every state may go to RST or ERR with STATE (and CUR_STATE) alone. STATE and CUR_STATE are allowed in every row. What is not listed is ILLEGAL_TRANSITION.', '',
             '| types | from | to | required | optional |', '|---|---|---|---|---|']
     out += [f'| {", ".join(t)} | {a} | {b} | {", ".join(r)} | {", ".join(o)} |' for t, a, b, r, o in itf.transitions]
-    out += ['', '## Deviations from the seed documents', '',
-            'The seed gives QPN and PSN 16 bits: the register group keeps those fields and NUM_HI adds bits 23:16. RoCE v2 packets carry no GRH: '
+    out += ['', '## Deviations from the requirements', '',
+            'The requirements gave QPN and PSN 16 bits at first: the register group keeps those fields and NUM_HI adds bits 23:16. RoCE v2 packets carry no GRH: '
             'they have an IP header in its place (IBTA annex A17). The handshake is the IBTA connection manager\'s (REQ, REP, RTU), not TCP\'s.', '']
     return '\n'.join(out)
 

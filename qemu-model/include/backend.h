@@ -43,7 +43,7 @@ struct frnic_host_ops {
 	void (*log)(void *host, bool guest_error, const char *text);
 };
 
-/* Settings at creation: "key=value" strings, NULL-terminated; unknown keys are an error. Common keys: mac, num-qps, pkt-bufs, push. */
+/* Settings at creation: "key=value" strings, NULL-terminated; unknown keys are an error. All backends know mac and push. */
 struct frnic_backend_config {
 	const char *const *options;
 	uint8_t mac[6];
@@ -77,8 +77,8 @@ struct frnic_backend_ops {
 	void (*link_set)(struct frnic_backend *be, bool up);
 
 	/*
-	 * Let time reach now (never goes back) and do the work due, at most about budget units (one packet, one WQE, one command each; RTL: clock
-	 * cycles in thousands). Returns the time at which it wants to be called next: now if work is left, FRNIC_NEVER if it is idle. Any other
+	 * Let time reach now (never goes back) and do the work due, at most about budget units (one packet, one WQE, one command each; RTL: 32 clock
+	 * cycles). Returns the time at which it wants to be called next: now if work is left, FRNIC_NEVER if it is idle. Any other
 	 * call above may bring that time forward: the host asks next_event() after it.
 	 */
 	uint64_t (*advance)(struct frnic_backend *be, uint64_t now, unsigned int budget);

@@ -74,7 +74,7 @@
 #define FRNIC_CMD_IMAGE_SIZE			0x100
 /* Offset of the response image in a command ring entry. */
 #define FRNIC_CMD_RESP_OFF			0x100
-/* Transport type in QP control: RoCE v2 (seed's register table). */
+/* Transport type in QP control: RoCE v2 (R1.1). */
 #define FRNIC_TRANSPORT_ROCE2			6
 /* IANA's UDP destination port of RoCE v2. */
 #define FRNIC_ROCE_UDP_PORT			0x12b7
@@ -859,8 +859,8 @@
 
 /*
  * Request image of the QP commands, and the snapshot that QUERY_QP returns
- * (which has only 240 bytes). The first 0x18 bytes are the seed's register
- * group (R1.1).
+ * (which has only 240 bytes). The first 0x18 bytes are the register group that
+ * R1.1 names.
  */
 struct frnic_cmd_qp {
 	__le32 ctrl;
