@@ -18,6 +18,8 @@ module frnic_ctx #(
     parameter READ_LATENCY = 2,
     // "auto", "block", "ultra" or "distributed"
     parameter STYLE = "auto",
+    // log2 of the entries that a reset passes over together if none of them was written
+    parameter LOG_GROUP = LOG_ENTRIES > 6 ? 6 : LOG_ENTRIES - 1,
     // Bits of a client's number; client 0 is the slot
     parameter SEL_W = $clog2(READERS + 1)
 ) (
@@ -51,15 +53,17 @@ module frnic_ctx #(
     localparam [1:0] OP_READ = 2'd0, OP_CLEAR = 2'd2;
 
     // Sweep
-    reg [LOG_ENTRIES:0] sweep_reg = {(LOG_ENTRIES+1){1'b0}};
-    wire sweeping = sweep && !sweep_reg[LOG_ENTRIES];
-
-    assign sweep_done = sweep && sweep_reg[LOG_ENTRIES];
+    wire sweeping;
+    wire [LOG_ENTRIES-1:0] sweep_index;
 
     // Slot: a write is done in its cycle, a read READ_LATENCY cycles later. No read in the cycle of a write: a reader sees an entry before or after
     // a command, never half of it.
     reg slot_written_reg = 1'b0;
     wire write = slot_valid && slot_op != OP_READ && !sweep && !slot_written_reg;
+
+    frnic_sweep #(.LOG_ENTRIES(LOG_ENTRIES), .LOG_GROUP(LOG_GROUP)) sweeper (
+        .clk(clk), .rst(rst), .sweep(sweep), .done(sweep_done), .used_valid(write), .used_index(slot_index), .end_valid(sweeping), .end_index(sweep_index)
+    );
 
     // Read port
     wire [READERS:0] req = {rd_valid, slot_valid && slot_op == OP_READ} & {(READERS+1){!write && !sweep && !rst}};
@@ -120,7 +124,7 @@ module frnic_ctx #(
 
     frnic_ram_sdp #(.WIDTH(2), .LOG_DEPTH(LOG_ENTRIES), .READ_LATENCY(READ_LATENCY)) live (
         .clk(clk),
-        .wr_en(write || sweeping), .wr_addr(sweeping ? sweep_reg[LOG_ENTRIES-1:0] : slot_index),
+        .wr_en(write || sweeping), .wr_addr(sweeping ? sweep_index : slot_index),
         .wr_data(sweeping || slot_op == OP_CLEAR ? 2'b01 : 2'b10),
         .rd_en(any), .rd_addr(rd_addr), .rd_data(rails)
     );
@@ -128,15 +132,9 @@ module frnic_ctx #(
     always @(posedge clk) begin
         slot_written_reg <= write;
         who_reg <= {who_reg[0 +: (READ_LATENCY-1)*(READERS+1)], grant};
-        if (!sweep) begin
-            sweep_reg <= {(LOG_ENTRIES+1){1'b0}};
-        end else if (sweeping) begin
-            sweep_reg <= sweep_reg + 1'b1;
-        end
         if (rst) begin
             slot_written_reg <= 1'b0;
             who_reg <= {(READ_LATENCY*(READERS+1)){1'b0}};
-            sweep_reg <= {(LOG_ENTRIES+1){1'b0}};
         end
     end
 

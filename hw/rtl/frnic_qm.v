@@ -987,9 +987,9 @@ module frnic_qm #(
     end
 
     // ---- Reference counts (who refers to a CQ, EQ, SRQ) ----
-    reg [LOG_REF+2:0] ref_sweep_reg = {(LOG_REF+3){1'b0}};
     reg ref_asked_reg = 1'b0;
-    wire ref_sweeping = sweep && !ref_sweep_reg[LOG_REF+2];
+    wire ref_sweeping;
+    wire [LOG_REF+1:0] ref_swept;
     wire [LOG_REF+1:0] ref_addr = ph_reg == PH_REF ? {cls == C_CQ ? R_CQ : cls == C_EQ ? R_EQ : R_SRQ, num[LOG_REF-1:0] & ref_mask} :
         {a_ref, a_index[LOG_REF-1:0] & a_mask};
     wire [LOG_REF-1:0] ref_mask = cls == C_CQ ? (1 << LOG_CQS) - 1 : cls == C_EQ ? (1 << LOG_EQS) - 1 : (1 << LOG_SRQS) - 1;
@@ -999,11 +999,14 @@ module frnic_qm #(
     wire ref_err;
     wire ref_write = ph_reg == PH_COUNT && ref_valid;
 
-    assign sweep_done = sweep && ref_sweep_reg[LOG_REF+2];
+    frnic_sweep #(.LOG_ENTRIES(LOG_REF + 2)) ref_sweeper (
+        .clk(clk), .rst(rst), .sweep(sweep), .done(sweep_done), .used_valid(ref_write), .used_index(ref_addr), .end_valid(ref_sweeping),
+        .end_index(ref_swept)
+    );
 
     frnic_ram_sdp_parity #(.DATA_W(16), .LOG_DEPTH(LOG_REF + 2), .READ_LATENCY(2), .STYLE("block")) refs (
         .clk(clk), .rst(rst),
-        .wr_en(ref_write || ref_sweeping), .wr_addr(ref_sweeping ? ref_sweep_reg[LOG_REF+1:0] : ref_addr),
+        .wr_en(ref_write || ref_sweeping), .wr_addr(ref_sweeping ? ref_swept : ref_addr),
         .wr_data(ref_sweeping ? 16'd0 : a_down ? ref_data - 1'b1 : ref_data + 1'b1), .wr_flip(2'd0),
         .rd_en((ph_reg == PH_REF || ph_reg == PH_COUNT) && !ref_asked_reg), .rd_addr(ref_addr),
         .rd_valid(ref_valid), .rd_data(ref_data), .rd_parity_err(ref_err)
@@ -1117,11 +1120,6 @@ module frnic_qm #(
         end
         if (sl_ready) begin
             sl_valid <= 1'b0;
-        end
-        if (!sweep) begin
-            ref_sweep_reg <= {(LOG_REF+3){1'b0}};
-        end else if (ref_sweeping) begin
-            ref_sweep_reg <= ref_sweep_reg + 1'b1;
         end
 
         // Doorbell record: an answer that nobody wants any more is taken as well.
@@ -1518,7 +1516,6 @@ module frnic_qm #(
         end
         if (rst) begin
             csr_done <= 1'b0;
-            ref_sweep_reg <= {(LOG_REF+3){1'b0}};
             rec_req_valid <= 1'b0;
             rec_open_reg <= 1'b0;
             qm_written_reg <= 64'd0;

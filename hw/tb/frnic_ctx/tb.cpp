@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_ctx against a plain array: commands and two readers at once, every answer is an entry as it was before or after a command, never half of it;
- * wrong parity is seen; after a sweep nothing is live. R1.5, R7.3
+ * wrong parity is seen; after a sweep nothing is live, and it has taken no longer than what was in use, but for the first one. R1.5, R1.9, R7.3
  */
 #include "Vtop.h"
 #include "tb.h"
 
-static const unsigned int N = 8, READERS = 2;
+static const unsigned int N = 32, GROUP = 4, READERS = 2; /* as in args */
 
 struct Entry {
 	uint64_t w[2];
@@ -28,7 +28,9 @@ int main(int argc, char **argv)
 
 	std::deque<Read> reads[READERS];
 	bool want[READERS] = {}, slot = false, answered = true;
-	unsigned int idx[READERS] = {}, op = 0, si = 0, sweeps = 0, errors = 0, done_reads = 0, left = 0;
+	unsigned int idx[READERS] = {}, op = 0, si = 0, sweeps = 0, errors = 0, done_reads = 0, took = 0, shorter = 0;
+	/* Groups that commands use until the next sweep; those that one has written */
+	uint8_t used = 0xff, written = 0xff;
 	uint64_t wd[2] = {};
 	bool flip = false, sweep = false;
 	Entry expect{};
@@ -37,7 +39,7 @@ int main(int argc, char **argv)
 		dut->rst = c < 4;
 		if (c == 4 || (c > 100 && !sweep && answered && !slot && chance(1) && chance(5))) {
 			sweep = true;
-			left = 60;
+			took = 0;
 		}
 		dut->sweep = sweep;
 		for (unsigned int r = 0; r < READERS; r++)
@@ -48,7 +50,9 @@ int main(int argc, char **argv)
 		if (!slot && answered && !sweep && c > 100 && chance(40)) {
 			slot = true;
 			op = rnd_below(4);
-			si = rnd_below(N);
+			do
+				si = rnd_below(N);
+			while (op && !(used >> si / GROUP & 1));
 			wd[0] = rnd();
 			wd[1] = rnd();
 			flip = chance(10);
@@ -59,7 +63,7 @@ int main(int argc, char **argv)
 		memcpy(&dut->slot_wdata, wd, 16);
 		dut->flip = flip;
 		dut->rd_valid = want[0] | want[1] << 1;
-		dut->rd_index = idx[0] | idx[1] << 3;
+		dut->rd_index = (uint16_t)(idx[0] | idx[1] << 5);
 		dut->clk = 0;
 		dut->eval();
 		if (!dut->rst) {
@@ -112,22 +116,29 @@ int main(int argc, char **argv)
 					now[si].flipped = flip;
 				}
 				/* MODIFY is for entries in use; the table marks what it writes as live. */
-				if (op != 0)
+				if (op != 0) {
 					now[si].live = op != 2;
+					written |= (uint8_t)(1 << si / GROUP);
+				}
 			}
 			if (sweep && dut->sweep_done) {
-				CHECK(left < 60, "sweep of %u entries at once", N);
+				unsigned int groups = (unsigned int)__builtin_popcount(written);
+
+				CHECK(took == groups * GROUP + N / GROUP - groups, "sweep of %u groups took %u cycles", groups, took);
+				shorter += took < N;
 				for (auto &e : now)
 					e.live = false;
 				sweep = false;
 				sweeps++;
+				written = 0;
+				used = (uint8_t)(rnd() | 1);
 			} else if (sweep) {
-				CHECK(left-- != 0, "sweep does not end");
+				CHECK(took++ < 2 * N, "sweep does not end");
 			}
 		}
 		dut->clk = 1;
 		dut->eval();
 	}
-	CHECK(sweeps > 5 && errors > 100 && done_reads > 20000, "%u sweeps, %u errors, %u reads", sweeps, errors, done_reads);
+	CHECK(sweeps > 5 && shorter > 3 && errors > 100 && done_reads > 20000, "%u sweeps, %u errors, %u reads", sweeps, errors, done_reads);
 	return tb_done();
 }
