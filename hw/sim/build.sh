@@ -32,6 +32,8 @@ cxx="-fPIC -fvisibility=hidden -I$top/qemu-model/include"
 verilator --cc --top-module frnic_top --Mdir "$out" --prefix Vfrnic_top -y "$top/hw/rtl" -y "$top/hw/sim" "+incdir+$top/hw/rtl" \
 	+define+FRNIC_SIM --assert -Wall -Wno-fatal $flags $VERILATOR_FLAGS --output-split 20000 --output-split-cfuncs 5000 \
 	-CFLAGS "$cxx" "$top/hw/rtl/frnic_top.v" > "$log" 2>&1 || fail
+# Of the whole card, at its true sizes: UNOPTFLAT is a combinational loop, through any number of modules.
+! grep -q '^%Warning-\(UNOPTFLAT\|LATCH\|MULTIDRIVEN\)' "$log" || fail
 # Verilator's own library and our side of it
 vroot=$(verilator --getenv VERILATOR_ROOT)
 make -C "$out" -f Vfrnic_top.mk -j2 OPT_FAST="$opt" OPT_SLOW="-O1" OPT_GLOBAL="-O2" VM_PARALLEL_BUILDS=1 \

@@ -9,6 +9,7 @@ searched for latches, loops and drivers that conflict, for modules that hold oth
 import argparse
 import json
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -63,17 +64,26 @@ def settings(params):
     return "".join(f" -chparam {p.split('=')[0]} {p.split('=')[1]}" for p in params)
 
 
+def yosys(script, log, limit):
+    """Runs a script; an error message, or None. The limit is processor time of Yosys and of ABC: how busy the machine is does not change what is measured."""
+    def less():
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+
+    with open(log, "w") as f:
+        try:
+            rc = subprocess.run(["yosys", "-p", script], stdout=f, stderr=subprocess.STDOUT, check=False, timeout=20 * limit, preexec_fn=less).returncode
+        except subprocess.TimeoutExpired:
+            rc = -1
+    if rc < 0:
+        return f"not finished after {limit} s, see {log}"
+    return log.read_text().strip().splitlines()[-1] if rc else None
+
+
 def check(module, params, out, limit):
     """The whole of a module, before technology mapping: an error message, or None."""
     script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; proc; flatten; opt_clean; check -assert; "
               "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr")
-    log = out / f"{module}.log"
-    with open(log, "w") as f:
-        try:
-            rc = subprocess.run(["yosys", "-p", script], stdout=f, stderr=subprocess.STDOUT, check=False, timeout=limit).returncode
-        except subprocess.TimeoutExpired:
-            return f"not finished after {limit} s, see {log}"
-    return log.read_text().strip().splitlines()[-1] if rc else None
+    return yosys(script, out / f"{module}.log", limit)
 
 
 def synthesise(module, params, out, limit):
@@ -81,14 +91,10 @@ def synthesise(module, params, out, limit):
     script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; "
               f"synth_xilinx -family xcup -uram -flatten -noiopad -noclkbuf; check -assert; stat; write_json {netlist}")
     log = out / f"{module}.log"
-    with open(log, "w") as f:
-        try:
-            rc = subprocess.run(["yosys", "-p", script], stdout=f, stderr=subprocess.STDOUT, check=False, timeout=limit).returncode
-        except subprocess.TimeoutExpired:
-            return None, f"not finished after {limit} s, see {log}"
+    error = yosys(script, log, limit)
+    if error:
+        return None, error
     text = log.read_text()
-    if rc:
-        return None, text.strip().splitlines()[-1]
     cells = {}
     for line in text[text.rindex("Printing statistics"):].splitlines():
         m = re.match(r"\s+([A-Z0-9_]+)\s+(\d+)$", line)
@@ -113,7 +119,7 @@ def synthesise(module, params, out, limit):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--limit", type=int, default=600, help="seconds for a module")
+    parser.add_argument("--limit", type=int, default=600, help="seconds of processor time for a module")
     parser.add_argument("modules", nargs="+")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
