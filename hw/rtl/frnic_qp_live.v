@@ -196,6 +196,7 @@ module frnic_qp_live #(
 
     always @* begin
         next = live_reg;
+        k = 0; // in all branches: else Yosys keeps a latch for it
         next_write = 1'b0;
         next_bad = 1'b0;
         next_denied = 1'b0;

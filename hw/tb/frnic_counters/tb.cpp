@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 
 				if (v < at_ask && at_ask - v > 0x80000000ull)
 					v += 1ull << 32;
-				CHECK(v >= at_ask - (which == 1 ? 16384 : 1) && v <= count[which], "counter %u: %llu, not %llu..%llu", which, (unsigned long long)v,
+				CHECK(v + (which == 1 ? 16384 : 1) >= at_ask && v <= count[which], "counter %u: %llu, not %llu..%llu", which, (unsigned long long)v,
 				      (unsigned long long)at_ask, (unsigned long long)count[which]);
 				total = v;
 				have_high = true;
