@@ -18,10 +18,9 @@ top=$(dirname "$src")
 out=$top/build/kernel/$kernel
 log=$top/build/log/kernel-$kernel.log
 
-# The newest of Debian's generic headers of this series; 6.12 does not match 6.1.
-headers=$(printf '%s\n' /usr/src/linux-headers-"$kernel".*-amd64 | grep -Ev -- '-(cloud|rt)-' | sort -V | tail -n 1)
+headers=$top/build/kernels/$kernel/kbuild
 if [ ! -f "$headers/Makefile" ]; then
-	echo "$0: no headers for kernel $kernel; run tests/install-deps.sh" >&2
+	echo "$0: no headers for kernel $kernel; run tests/vm/fetch-kernels.sh" >&2
 	exit 1
 fi
 

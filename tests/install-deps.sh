@@ -11,7 +11,7 @@ PACKAGES="
  python3-yaml python3-scapy tshark
  perftest ibverbs-utils rdmacm-utils infiniband-diags libibverbs-dev librdmacm-dev
  iproute2 ethtool iputils-ping kmod pciutils xz-utils zstd busybox-static cpio
- linux-headers-6.12-amd64 linux-headers-amd64 sparse
+ gcc-12 pahole libssl3 sparse
  valgrind iperf3
  verilator yosys z3 iverilog
 "

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Unpacks the Debian kernel image that belongs to each installed headers package, not installing it:
+# Unpacks Debian's newest kernels of two series and their headers, installing neither: headers depend on an image that would be the machine's own next kernel.
 #   build/kernels/<6.12|6.1>/vmlinux    build/kernels/<...>/lib/modules/VERSION    build/kernels/<...>/kbuild -> headers
+# What is there stays; remove build/kernels for newer ones.
 # The kernel and the modules that every guest loads are unpacked here, once: doing so under emulation costs seconds at each boot. The cloud kernels lack rdma_rxe and 9p; the generic ones have all that the tests use.
 set -e
 cd "$(dirname "$0")/../.."
@@ -16,21 +17,33 @@ vmlinux() {
 	tail -c +$(((sectors + 1) * 512 + offset + 1)) "$1" | head -c $((length - 4)) | $unpack -dc
 }
 
-for k in 6.12 6.1; do
-	kbuild=$(ls -d /usr/src/linux-headers-$k.[0-9]*-amd64 2> /dev/null | grep -Ev 'cloud|rt-' | sort -V | tail -n 1)
-	[ -n "$kbuild" ] || { echo "kernels: no headers for $k; run tests/install-deps.sh" >&2; exit 1; }
-	version=${kbuild#/usr/src/linux-headers-}
-	dir=build/kernels/$k
-	[ "$(cat $dir/version 2> /dev/null)" = "$version" ] && continue
+# depends PACKAGE PATTERN: what it depends on of these.
+depends() { apt-cache depends "$1" | sed -n "s/^  Depends: //p" | grep -E "$2"; }
+
+# fetch DIR VERSION: image, headers, the architecture-independent part of the headers, its tools.
+fetch() {
+	local dir=$1 version=$2
+	(mkdir $dir/deb && cd $dir/deb && timeout 600 apt-get -q download "linux-image-$version" "linux-headers-$version" \
+		$(depends "linux-headers-$version" '^linux-(headers-.*-common|kbuild-.*)$')) || return
+	for deb in $dir/deb/*.deb; do dpkg -x "$deb" $dir || return; done
+	rm -r $dir/deb
+	ln -s "usr/src/linux-headers-$version" $dir/kbuild
+	sed -i "s|^include /usr/src/|include $PWD/$dir/usr/src/|" $dir/kbuild/Makefile
+	vmlinux $dir/boot/vmlinuz-* > $dir/vmlinux &&
+		find $dir/lib/modules/*/kernel -name '*.ko.xz' -path '*/drivers/infiniband/*' -exec unxz {} + && depmod -b $dir "$version"
+}
+
+for k in 6.12:linux-headers-6.12-amd64 6.1:linux-headers-amd64; do
+	dir=build/kernels/${k%:*}
+	[ -e $dir/version ] && continue
+	version=$(depends "${k#*:}" "^linux-headers-${k%:*}[.].*-amd64$" | sed 's/^linux-headers-//')
+	[ -n "$version" ] || { echo "kernels: ${k#*:} is unknown; apt-get update?" >&2; exit 1; }
 	echo "kernels: $version"
-	rm -rf $dir && mkdir -p $dir/deb
-	if ! { (cd $dir/deb && timeout 300 apt-get -q download "linux-image-$version") && dpkg -x $dir/deb/*.deb $dir && vmlinux $dir/boot/vmlinuz-* > $dir/vmlinux &&
-		find $dir/lib/modules/*/kernel -name '*.ko.xz' -path '*/drivers/infiniband/*' -exec unxz {} + && depmod -b $dir "$version"; } > "$log" 2>&1; then
+	rm -rf $dir && mkdir -p $dir
+	if ! fetch $dir "$version" > "$log" 2>&1; then
 		tail -n 20 "$log" >&2
-		echo "kernels: is there a newer one? apt-get update && apt-get install linux-headers-6.12-amd64 linux-headers-amd64" >&2
+		echo "kernels: is there a newer one? apt-get update" >&2
 		exit 1
 	fi
-	rm -r $dir/deb
-	ln -s "$kbuild" $dir/kbuild
 	echo "$version" > $dir/version
 done
