@@ -15,25 +15,22 @@ hurt "FLR" flr back_a
 sbr() { echo bus > $SYS/"$P1"/reset_method && echo 1 > $SYS/"$P1"/reset; }
 hurt "secondary bus reset" sbr back_a
 
-# The card can write to memory no more, not even an event that says so: the driver finds it failed and resets it (hot reset).
-cut_off() { setpci -s "$P1" COMMAND=0:4 && wait_for 60 recovered; }
-recovered() { dmesg | grep -q "frnic $P1: recovered"; }
-hurt "DMA cut off" cut_off back_a
+cut_off_1() { cut_off "$P1"; }
+hurt "DMA cut off" cut_off_1 back_a
 [ "$(dmesg | grep -c "frnic $P1: fatal")" = 1 ]; verdict "DMA cut off: one reset was enough" $?
 
 # A card that fails soon after each reset (FRNIC_MAX_RECOVERIES: five) is left alone then; a reset by the administrator has it back.
 left() { dmesg | grep -q "frnic $P1: failed again"; }
-recoveries() { dmesg | grep -c "frnic $P1: recovered"; }
-# The card finds out when it has something to send.
-over() { in_a ping -c 1 -W 1 $IP2 > /dev/null 2>&1; left || [ "$(recoveries)" -gt "$HAD" ]; }
+# The card finds out when it has something to send. left, or reset once more.
+tried() { in_a ping -c 1 -W 1 $IP2 > /dev/null 2>&1; left || [ "$(recoveries "$P1")" -gt "$1" ]; }
 wear_out() {
-	local first
-	first=$(recoveries)
+	local first had
+	first=$(recoveries "$P1")
 	until left; do
-		HAD=$(recoveries)
-		[ $((HAD - first)) -le 5 ] && setpci -s "$P1" COMMAND=0:4 && wait_for 60 over || return 1
+		had=$(recoveries "$P1")
+		[ $((had - first)) -le 5 ] && setpci -s "$P1" COMMAND=0:4 && wait_for 60 tried "$had" || return 1
 	done
-	echo "    $(($(recoveries) - first)) more resets"
+	echo "    $((had - first)) more resets"
 	[ -z "$(ls $SYS/"$P1"/infiniband 2> /dev/null)" ]
 }
 flr_back() { flr && back_a; }

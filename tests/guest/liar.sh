@@ -67,9 +67,7 @@ works 'the truth'
 # that came too late.
 reached() { local pair; pair=$(say 0xffc 0); echo "late resets: ${pair#* }"; [ "$((${pair#* }))" = 0 ]; }
 reached > /dev/null; dmesg -C
-setpci -s "$P" COMMAND=0:4
-recovered() { dmesg | grep -q "frnic $P: recovered"; }
-wait_for 60 recovered; verdict "DMA cut off: the driver resets the card" $?
+cut_off "$P"; verdict "DMA cut off: the driver resets the card" $?
 reached; verdict "recovery: no bus mastering before the reset" $?
 unbind; reached > /dev/null
 bind; verdict "probe" $?

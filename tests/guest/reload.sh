@@ -11,12 +11,7 @@ free() { "$B/hostile" free | sed 's/bufs [0-9]*//'; resources; }
 as_before() { [ "$(free)" = "$START" ]; }
 reached() { ping -c 1 -W 2 "$PEER" > /dev/null; }
 took() { [ "$(counter sends_rx)" -ge $((SENDS + 3)) ] || ended $PID; }
-recovered() { [ "$(dmesg | grep -c "frnic $P1: recovered")" -gt "$RECOVERED" ]; }
-# The card can write to memory no more, not even an event that says so: the driver finds it failed and resets it, with all that it was doing.
-hot_reset() {
-	RECOVERED=$(dmesg | grep -c "frnic $P1: recovered")
-	setpci -s "$P1" COMMAND=0:4 && wait_for 120 recovered && wait_for 60 port_up $DEV
-}
+hot_reset() { cut_off "$P1" && wait_for 60 port_up $DEV; }
 
 wait_for 30 reached; verdict "peer is there" $?
 START=$(free); echo "start: $START"

@@ -33,8 +33,8 @@ until_serves() { until listening "$2" || ! kill -0 "$1" 2> /dev/null; do sleep 0
 # pair LOG SECONDS READY SERVER_LINE CLIENT_LINE: runs the line of this node once the server listens; returns its status.
 #
 # perftest's -R listens, shakes hands, closes and listens again on the same port. A client that comes between the two is told "no listener"
-# (reject reason 8), and then often dies in librdmacm, handing it an id that it freed. That is a fault of the program and of no device, so this one
-# message, and nothing else, has both ends start again, four times at most; it is said.
+# (reject reason 8; UD: SIDR status 1), and then often dies in librdmacm, handing it an id that it freed. That is a fault of the program and of no device,
+# so this message, and nothing else, has both ends start again, four times at most; it is said.
 pair() {
 	local log=$1 limit=$2 ready=$3 rc pid again try
 	for try in 1 2 3 4 5; do
@@ -49,7 +49,7 @@ pair() {
 		else
 			barrier up
 			timeout -k 3 "$limit" bash -c "$5" > "$log" 2>&1; rc=$?
-			[ $try -lt 5 ] && [ $rc != 0 ] && grep -q 'RDMA_CM_EVENT_REJECTED; error: 8' "$log" && : > "$again"
+			[ $try -lt 5 ] && [ $rc != 0 ] && grep -Eq 'RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.' "$log" && : > "$again"
 		fi
 		barrier end
 		[ -e "$again" ] || break
@@ -86,6 +86,11 @@ settled() { [ "$(state)" = "$START" ]; }
 reload() { rmmod frnic && [ ! -e /sys/class/infiniband/$DEV ] && frnic_load; }
 ended() { case $(ps -o stat= -p "$1") in ""|Z*) true;; *) false;; esac; }
 export -f stays leaves ended
+
+# cut_off BDF: the card can write to memory no more, not even an event that says so: the driver finds it failed and resets it, with all that it was doing.
+recoveries() { dmesg | grep -c "frnic $1: recovered"; }
+recovered_since() { [ "$(recoveries "$1")" -gt "$2" ]; }
+cut_off() { local had; had=$(recoveries "$1"); setpci -s "$1" COMMAND=0:4 && wait_for 120 recovered_since "$1" "$had"; }
 
 counter() { cat /sys/class/infiniband/$DEV/ports/1/hw_counters/"$1"; } # NAME
 whole() { grep -Eq '^[1-9][0-9]* passed, 0 failed$' "$1"; } # LOG of a program that counts its checks

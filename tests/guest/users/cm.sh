@@ -13,7 +13,7 @@ use rping "-q -V -C 20" 40 cm:7174 "rping -s -q -V -C 20 -a $S -p 7174" "rping -
 MODE=stays use rping "-P, four clients one after the other" 60 cm:7174 "rping -s -P -V -a $S -p 7174" \
 	"for i in 1 2 3 4; do rping -c -V -C 5 -a $S -p 7174 || exit 1; done"
 # At once, the server's only slot for a request is overwritten by the next one (rping.c: child_cm_id).
-MODE=stays cannot rping "-P, four clients at once" 40 cm:7174 "rping -s -P -V -a $S -p 7174" \
+MODE=stays cannot rping "-P, four clients at once" 90 cm:7174 "rping -s -P -V -a $S -p 7174" \
 	"for i in 1 2 3 4; do timeout 20 rping -c -V -C 5 -a $S -p 7174 & p=\"\$p \$!\"; done; r=0; for i in \$p; do wait \$i || r=1; done; exit \$r" \
 	'status: client 1,' "its server keeps one pending request only (child_cm_id)"
 

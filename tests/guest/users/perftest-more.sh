@@ -18,7 +18,11 @@ for cm in "" "-R "; do
 done
 perf ib_send_bw "-c UD -q 16 -n 30"
 perf ib_send_bw "-c UD -b -n 100"
-perf ib_send_bw "-c UD -g -n 100"
+# GID 0 is the link-local address. The group that perftest takes by itself has an IPv6 address, the GID that it takes has not.
+perf ib_send_bw "-c UD -g -x 0 -n 100"
+perf ib_send_bw "-c UD -g -M 0:0:0:0:0:0:0:0:0:0:255:255:239:1:2:3 -n 100"
+cannot ib_send_bw "-c UD -g" 30 tcp:18515 "ib_send_bw -d $DEV -F -c UD -g" "ib_send_bw -d $DEV -F -c UD -g $S" 'Found Incompatibility issue with GID types' \
+	"perftest's own group has an IPv6 address, the GID that it takes an IPv4 one"
 for op in write read send; do
 	perf ib_${op}_lat "-a -n 5" 23
 	perf ib_${op}_bw "-a -n 5" 23
