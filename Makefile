@@ -44,10 +44,14 @@ programs: ## test programs that run in guests
 	@$(MAKE) -q -C tests/guest || echo "programs: build"
 	@$(MAKE) -s -C tests/guest
 
+programs-users: ## standard RDMA programs (Debian packages) and what runs beside them
+	@tests/install-users.sh
+	@$(MAKE) -s -C tests/guest users
+
 pyverbs: rdma-core ## all of rdma-core: pyverbs, tools, other providers
 	@providers/build.sh --all
 
-test-pyverbs: build pyverbs ## rdma-core's own tests of the verbs, in one guest; what they skip, by reason
+test-pyverbs: build ## rdma-core's own tests of the verbs, in one guest; what they skip, by reason
 	@tests/run --only pyverbs
 
 bench-vm: build ## ib_write_lat and ib_write_bw against Soft-RoCE in the same two guests, with the ratios
@@ -59,9 +63,7 @@ bench-provider: rdma-core ## instructions of post_send and poll_cq of an 8-byte 
 bench-model: ## packets a second through the functional model alone
 	@$(MAKE) -s -C tests/model bench
 
-test-users: build ## standard RDMA programs, one by one, as a table (qperf, UCX, libfabric, MPI, ...; installs them)
-	@tests/install-users.sh
-	@$(MAKE) -s -C tests/guest users
+test-users: build ## standard RDMA programs, one by one, as a table (qperf, UCX, libfabric, MPI, ...; installs them; an hour)
 	@tests/run --group users-
 
 test-connections: build ## connections by rdma_cm: many at once, many in a row, each way to fail (ten minutes)
@@ -83,7 +85,7 @@ test-hw: deps ## the hardware tests on the RTL, as far as it exists: the same pr
 	@hw/sim/build.sh check
 	@$(MAKE) -C tests/model check BACKEND=rtl-check
 
-test-rtl-guests: build rtl ## guests whose card is the RTL: against itself, the functional model, Soft-RoCE; reloads and hot resets (an hour; ROUNDS=10 for fewer)
+test-rtl-guests: build ## guests whose card is the RTL: against itself, the functional model, Soft-RoCE; reloads and hot resets (hours; ROUNDS=10 for fewer)
 	@tests/run --group rtl
 
 test-rtl: deps ## lint and unit benches of the Verilog blocks that exist
@@ -101,4 +103,4 @@ static: modules ## checkpatch, sparse and W=1 over the kernel module
 clean: ## remove what is quick to build, and the logs; rm -rf build for all
 	@rm -rf build/lib build/kernel build/tests* build/model* build/hw build/rtl build/vm build/log build/test
 
-.PHONY: test-connections test-soak help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs bench-vm bench-provider bench-model bench-rtl test-users test-runner rtl test-hw test-rtl test-rtl-guests formal syn static clean
+.PHONY: test-connections test-soak help run test pyverbs test-pyverbs build deps interface qemu model kernels rdma-core modules programs programs-users bench-vm bench-provider bench-model bench-rtl test-users test-runner rtl test-hw test-rtl test-rtl-guests formal syn static clean
