@@ -235,6 +235,8 @@ int frnic_eq0_create(struct frnic_dev *fdev)
 		return err;
 
 	err = frnic_cmd_exec_regs(fdev, &req);
+	if (err == -ETIMEDOUT)
+		frnic_kill(fdev);	/* it may still do so */
 	if (err)
 		goto err_buf;
 
@@ -245,7 +247,8 @@ int frnic_eq0_create(struct frnic_dev *fdev)
 
 err_eq:
 	frnic_eq_destroy_req(FRNIC_ASYNC_EQN, &req);
-	frnic_cmd_exec_regs(fdev, &req);
+	if (frnic_cmd_exec_regs(fdev, &req))
+		frnic_kill(fdev);	/* it may still write there */
 err_buf:
 	frnic_buf_free(fdev, &eq->buf);
 	return err;

@@ -267,6 +267,14 @@ int frnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	/* The core does not keep two calls apart. */
 	mutex_lock(&cq->resize_lock);
 	err = frnic_cmd_exec(fdev, &req, snap);
+	live0 = le32_to_cpup((__le32 *)(snap + offsetof(struct frnic_cmd_cq,
+							live0)));
+	resp.held = FIELD_GET(FRNIC_CMD_CQ_LIVE0_PI, live0);
+	/* The provider copies as many to the new ring. */
+	if (!err && resp.held > 1u << ureq.log_size) {
+		frnic_kill(fdev);
+		err = -EIO;
+	}
 	if (err) {
 		mutex_unlock(&cq->resize_lock);
 		frnic_pgl_free(fdev, &pgl);
@@ -281,10 +289,6 @@ int frnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 	cq->log_size = ureq.log_size;
 	ibcq->cqe = 1 << cq->log_size;
 	mutex_unlock(&cq->resize_lock);
-
-	live0 = le32_to_cpup((__le32 *)(snap + offsetof(struct frnic_cmd_cq,
-							live0)));
-	resp.held = FIELD_GET(FRNIC_CMD_CQ_LIVE0_PI, live0);
 	return frnic_udata_out(udata, &resp, sizeof(resp));
 }
 

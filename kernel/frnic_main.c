@@ -775,7 +775,9 @@ static pci_ers_result_t frnic_error_detected(struct pci_dev *pdev,
 
 	if (state == pci_channel_io_perm_failure)
 		return PCI_ERS_RESULT_DISCONNECT;
-	pci_disable_device(pdev);
+	/* After an error that no slot reset followed it is off already. */
+	if (pci_is_enabled(pdev))
+		pci_disable_device(pdev);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 

@@ -72,4 +72,21 @@ reached; verdict "recovery: no bus mastering before the reset" $?
 unbind; reached > /dev/null
 bind; verdict "probe" $?
 reached; verdict "probe: no bus mastering before the reset" $?
+
+# A card that says that a resized CQ holds more than it has entries is not believed: the process would write so many.
+say 0xff8 5000 > /dev/null; dmesg -C
+timeout -k 2 30 "$B/verbs" $DEV resize > /tmp/resize 2>&1; verdict "CQ resized: EIO for what the card says it holds" $? /tmp/resize
+say 0xff8 0 > /dev/null
+wait_for 60 recovered; verdict "CQ resized: the driver resets the card" $?
+
+# A command that does not end may still do what it says, with memory that is others' then.
+master() { [ $(($(setpci -s "$P" COMMAND) & 4)) != 0 ]; }
+wait_for 30 here; master; verdict "bus mastering is on" $?
+say 0xff4 1 > /dev/null; dmesg -C
+echo 1 > "/sys/bus/pci/devices/$P/reset"; dmesg | grep -q 'restart failed'; verdict "register command without end: the card is left alone" $?
+! master; verdict "register command without end: no bus mastering" $?
+say 0xff4 0 > /dev/null
+unbind
+
+bind; verdict "probe" $?
 steps_end

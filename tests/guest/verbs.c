@@ -5,6 +5,7 @@
  *
  *   verbs DEVICE
  *   verbs DEVICE hold       has objects of all kinds until the device is gone
+ *   verbs DEVICE resize     a CQ is resized, of which the device says nonsense: EIO
  *
  * Last line: "N passed, N failed". Standard verbs only.
  */
@@ -527,6 +528,16 @@ static int hold(void)
 	return wrong != 0;
 }
 
+static int resize_lied(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+
+	if (!cq)
+		die("no CQ: %s", strerror(errno));
+	CHECK(ibv_resize_cq(cq, 16) == EIO);
+	return wrong != 0;
+}
+
 /* In SQD what was begun ends, then an event; what is posted meanwhile waits for RTS. */
 static void sqd(void)
 {
@@ -623,8 +634,8 @@ int main(int argc, char **argv)
 	};
 	int passed = 0, failed = 0;
 
-	if (argc != 2 && !(argc == 3 && !strcmp(argv[2], "hold")))
-		die("usage: verbs DEVICE [hold]");
+	if (argc != 2 && !(argc == 3 && (!strcmp(argv[2], "hold") || !strcmp(argv[2], "resize"))))
+		die("usage: verbs DEVICE [hold|resize]");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ctx = dev_open(argv[1]);
 	gid_index = gid_find(ctx, &gid);
@@ -633,7 +644,7 @@ int main(int argc, char **argv)
 	if (!buf || !pd || ibv_query_device(ctx, &dev) || !(mr = ibv_reg_mr(pd, buf, LEN, ACCESS)))
 		die("no PD or region: %s", strerror(errno));
 	if (argc == 3)
-		return hold();
+		return *argv[2] == 'h' ? hold()  : resize_lied();
 	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		wrong = 0;
 		memset(buf, 0, LEN);
