@@ -334,6 +334,8 @@ void frnic_obj_retire(struct frnic_table *t, struct frnic_obj *obj);
 /* A reference for other users than events (NULL: none), and its return. */
 struct frnic_obj *frnic_obj_get(struct frnic_table *t, u32 num);
 void frnic_obj_put(struct frnic_obj *obj);
+/* The first object from *index on with a reference, or NULL; sets *index. */
+struct frnic_obj *frnic_obj_next(struct frnic_table *t, u32 *index);
 
 /* Memory and UARs (frnic_main.c) */
 
@@ -359,8 +361,8 @@ void frnic_ib_remove(struct frnic_dev *fdev);
 void frnic_ib_port_event(struct frnic_dev *fdev, bool up);
 /* The device failed; frnic_ib_remove() follows. */
 void frnic_ib_fatal(struct frnic_dev *fdev);
-/* Events of the async EQ were lost: look for QPs and SRQs in error (R3.6). */
-void frnic_ib_rescan(struct frnic_dev *fdev);
+/* Events of an EQ were lost: look for what they would have told (R3.6). */
+void frnic_ib_rescan(struct frnic_dev *fdev, u32 eqn);
 
 /* The net layer (frnic_net.c, frnic_ethtool.c), same rules. */
 

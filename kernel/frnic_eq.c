@@ -154,13 +154,12 @@ void frnic_eq_rescan(struct frnic_dev *fdev)
 		frnic_table_comp_all(&fdev->cqs, i);
 		if (i == frnic_comp_eqn(fdev, 0))
 			frnic_net_irq(fdev, 0);
-		if (i != FRNIC_ASYNC_EQN)
-			continue;
-
-		frnic_cmdq_poll(fdev);
-		frnic_post_event(fdev, FRNIC_EVENT_PORT);
+		if (i == FRNIC_ASYNC_EQN) {
+			frnic_cmdq_poll(fdev);
+			frnic_post_event(fdev, FRNIC_EVENT_PORT);
+		}
 		if (fdev->ib_up)
-			frnic_ib_rescan(fdev);
+			frnic_ib_rescan(fdev, i);
 	}
 }
 

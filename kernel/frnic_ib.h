@@ -89,6 +89,7 @@ struct frnic_cq {
 	struct ib_cq ibcq;
 	struct frnic_obj obj;
 	u8 log_size;
+	bool failed;			/* error event given */
 	struct mutex resize_lock;	/* user: the ring as it stands */
 	struct ib_umem *umem;		/* user */
 	struct frnic_pgl pgl;		/* user */
@@ -144,7 +145,8 @@ struct frnic_srq {
 	u32 max_wr;
 	u32 max_sge;
 	bool failed;			/* error event given */
-	struct mutex resize_lock;	/* user: the ring as it stands */
+	bool limit_set;			/* and its event not given */
+	struct mutex resize_lock;	/* user: the ring as it stands; limit_set */
 	struct ib_umem *umem;		/* user */
 	struct frnic_pgl pgl;		/* user */
 
@@ -166,6 +168,8 @@ struct frnic_qp {
 	struct mutex lock;		/* modify; state and the fields after it */
 	enum ib_qp_state state;		/* as last set; the device may be in SQE or ERR */
 	bool failed;			/* fatal event given */
+	bool last_wqe;			/* event of an SRQ's QP in error given */
+	bool drain_asked;		/* event at the end of draining not given */
 	bool sig_all;
 	u8 hw_type;
 	u32 dest_qpn;
@@ -324,6 +328,7 @@ int frnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int frnic_query_cq_ctx(struct frnic_cq *cq, struct frnic_cmd_cq *ctx);
 int frnic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int frnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void frnic_rescan_cqs(struct frnic_ib_dev *fib, u32 eqn);
 void frnic_cq_attach_qp(struct frnic_qp *qp);
 void frnic_cq_detach_qp(struct frnic_qp *qp);
 void frnic_cq_reset_qp(struct frnic_qp *qp);

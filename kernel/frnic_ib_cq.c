@@ -22,6 +22,7 @@ static void frnic_cq_event(struct frnic_obj *obj, u8 type, u8 subtype, u32 data)
 	}
 
 	ibdev_dbg(cq->ibcq.device, "CQ %u: error event %u\n", obj->num, subtype);
+	cq->failed = true;
 	if (!cq->ibcq.event_handler)
 		return;
 	event.device = cq->ibcq.device;
@@ -301,6 +302,26 @@ int frnic_query_cq_ctx(struct frnic_cq *cq, struct frnic_cmd_cq *ctx)
 
 	memset(ctx, 0, sizeof(*ctx));
 	return frnic_cmd_exec(to_fdev(cq->ibcq.device), &req, ctx);
+}
+
+/* Events were lost: find CQs in error that nobody was told of (R3.6). */
+void frnic_rescan_cqs(struct frnic_ib_dev *fib, u32 eqn)
+{
+	struct frnic_dev *fdev = fib->fdev;
+	struct frnic_cmd_cq ctx;
+	struct frnic_obj *obj;
+	struct frnic_cq *cq;
+	u32 index;
+
+	for (index = 0; (obj = frnic_obj_next(&fdev->cqs, &index)); index++) {
+		cq = container_of(obj, struct frnic_cq, obj);
+		if (obj->eqn == eqn && !cq->failed &&
+		    !frnic_query_cq_ctx(cq, &ctx) &&
+		    FIELD_GET(FRNIC_CMD_CQ_LIVE0_STATE,
+			      le32_to_cpu(ctx.live0)) != FRNIC_CQ_STATE_OK)
+			frnic_cq_event(obj, FRNIC_EQE_TYPE_CQ, 0, 0);
+		frnic_obj_put(obj);
+	}
 }
 
 /* Kernel users' side of the ring; all under cq->lock. */

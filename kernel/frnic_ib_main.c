@@ -674,11 +674,14 @@ void frnic_ib_fatal(struct frnic_dev *fdev)
 	frnic_wake_flush(fdev);
 }
 
-void frnic_ib_rescan(struct frnic_dev *fdev)
+void frnic_ib_rescan(struct frnic_dev *fdev, u32 eqn)
 {
 	if (!fdev->ib)
 		return;
 
+	frnic_rescan_cqs(fdev->ib, eqn);
+	if (eqn != FRNIC_ASYNC_EQN)
+		return;
 	frnic_rescan_qps(fdev->ib);
 	frnic_rescan_srqs(fdev->ib);
 }

@@ -79,9 +79,11 @@ static void frnic_qp_event(struct frnic_obj *obj, u8 type, u8 subtype, u32 data)
 			frnic_qp_give_event(qp, IB_EVENT_COMM_EST);
 		break;
 	case FRNIC_QP_EVENT_SQ_DRAINED:
+		WRITE_ONCE(qp->drain_asked, false);
 		frnic_qp_give_event(qp, IB_EVENT_SQ_DRAINED);
 		break;
 	case FRNIC_QP_EVENT_LAST_WQE:
+		qp->last_wqe = true;
 		frnic_qp_give_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 		break;
 	}
@@ -569,6 +571,11 @@ static int frnic_qp_fill_attrs(struct frnic_qp *qp, struct frnic_cmd_qp *req,
 	u32 rq = 0;
 	int err;
 
+	/* An attribute with a value: false asks for no event. */
+	if (!attr->en_sqd_async_notify)
+		mask &= ~IB_QP_EN_SQD_ASYNC_NOTIFY;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		WRITE_ONCE(qp->drain_asked, true);
 	req->attr_mask = cpu_to_le32(mask);
 	if (mask & IB_QP_STATE)
 		rq |= FIELD_PREP(FRNIC_CMD_QP_RQ_NEXT_STATE, attr->qp_state);
@@ -780,8 +787,11 @@ int frnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_DEST_QPN)
 		qp->dest_qpn = attr->dest_qp_num;
 	frnic_qp_set_state(qp, next);
+	if (next != IB_QPS_SQD)
+		WRITE_ONCE(qp->drain_asked, false);
 	if (next == IB_QPS_RESET) {
 		qp->failed = false;
+		qp->last_wqe = false;
 		if (qp->rec.va)
 			frnic_cq_reset_qp(qp);
 	}
@@ -862,37 +872,54 @@ int frnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* Events were lost: find QPs that failed and nobody was told (R3.6). */
+/*
+ * What the QP's state says that its user was not told. An event that is still in
+ * the queue may tell it once more.
+ */
+static void frnic_rescan_qp(struct frnic_qp *qp)
+{
+	bool fatal = !qp->failed && qp->state != IB_QPS_ERR;
+	bool last_wqe = qp->ibqp.srq && !qp->last_wqe;
+	struct frnic_cmd_qp ctx;
+
+	if ((!fatal && !last_wqe && !READ_ONCE(qp->drain_asked)) ||
+	    frnic_query_qp_ctx(qp, &ctx))
+		return;
+
+	switch (frnic_ctx_state(&ctx)) {
+	case IB_QPS_ERR:
+		if (fatal)
+			frnic_qp_event(&qp->obj, FRNIC_EQE_TYPE_QP,
+				       FRNIC_QP_EVENT_FATAL, 0);
+		if (last_wqe)
+			frnic_qp_event(&qp->obj, FRNIC_EQE_TYPE_QP,
+				       FRNIC_QP_EVENT_LAST_WQE, 0);
+		break;
+	case IB_QPS_SQD:
+		if (READ_ONCE(qp->drain_asked) &&
+		    !(le32_to_cpu(ctx.live0) & FRNIC_CMD_QP_LIVE0_SQ_DRAINING))
+			frnic_qp_event(&qp->obj, FRNIC_EQE_TYPE_QP,
+				       FRNIC_QP_EVENT_SQ_DRAINED, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Events were lost: find QPs that failed, or drained, and nobody was told (R3.6). */
 void frnic_rescan_qps(struct frnic_ib_dev *fib)
 {
 	struct frnic_dev *fdev = fib->fdev;
-	struct frnic_cmd_qp ctx;
 	struct frnic_obj *obj;
 	struct frnic_qp *qp;
-	unsigned long index;
-	u32 num;
+	u32 index;
 
-	for (index = 0; index < fdev->qps.size; index++) {
-		xa_lock_irq(&fdev->qps.xa);
-		obj = xa_find(&fdev->qps.xa, &index, fdev->qps.size - 1,
-			      XA_PRESENT);
-		num = obj ? obj->num : 0;
-		xa_unlock_irq(&fdev->qps.xa);
-		if (!obj)
-			break;
-		obj = frnic_obj_get(&fdev->qps, num);
-		if (!obj)
-			continue;
+	for (index = 0; (obj = frnic_obj_next(&fdev->qps, &index)); index++) {
 		qp = container_of(obj, struct frnic_qp, obj);
-		if (!qp->failed && qp->state != IB_QPS_ERR &&
-		    !frnic_query_qp_ctx(qp, &ctx) &&
-		    frnic_ctx_state(&ctx) == IB_QPS_ERR) {
-			qp->failed = true;
-			frnic_qp_give_event(qp, IB_EVENT_QP_FATAL);
-			if (qp->ibqp.srq)
-				frnic_qp_give_event(qp,
-						    IB_EVENT_QP_LAST_WQE_REACHED);
-		}
+		/* What is being changed is not lost. */
+		mutex_lock(&qp->lock);
+		frnic_rescan_qp(qp);
+		mutex_unlock(&qp->lock);
 		frnic_obj_put(obj);
 	}
 }

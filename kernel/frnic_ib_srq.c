@@ -11,6 +11,7 @@ static void frnic_srq_event(struct frnic_obj *obj, u8 type, u8 subtype, u32 data
 
 	switch (subtype) {
 	case FRNIC_SRQ_EVENT_LIMIT:
+		WRITE_ONCE(srq->limit_set, false);
 		event.event = IB_EVENT_SRQ_LIMIT_REACHED;
 		break;
 	case FRNIC_SRQ_EVENT_ERR:
@@ -297,7 +298,12 @@ int frnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return 0;
 
 	req.limit = cpu_to_le32(attr->srq_limit);
-	return frnic_cmd_exec(to_fdev(ibsrq->device), &req, NULL);
+	mutex_lock(&srq->resize_lock);
+	/* Before the command, as the event may come before it returns. */
+	WRITE_ONCE(srq->limit_set, attr->srq_limit);
+	err = frnic_cmd_exec(to_fdev(ibsrq->device), &req, NULL);
+	mutex_unlock(&srq->resize_lock);
+	return err;
 }
 
 int frnic_query_srq_ctx(struct frnic_srq *srq, struct frnic_cmd_srq *ctx)
@@ -331,32 +337,33 @@ int frnic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 	return 0;
 }
 
-/* Events were lost: find SRQs in error that nobody was told of (R3.6). */
+/*
+ * Events were lost: find SRQs in error, or below their limit, that nobody was told
+ * of (R3.6).
+ */
 void frnic_rescan_srqs(struct frnic_ib_dev *fib)
 {
 	struct frnic_dev *fdev = fib->fdev;
 	struct frnic_cmd_srq ctx;
 	struct frnic_srq *srq;
 	struct frnic_obj *obj;
-	unsigned long index;
-	u32 num;
+	u32 index, live0;
 
-	for (index = 0; index < fdev->srqs.size; index++) {
-		xa_lock_irq(&fdev->srqs.xa);
-		obj = xa_find(&fdev->srqs.xa, &index, fdev->srqs.size - 1,
-			      XA_PRESENT);
-		num = obj ? obj->num : 0;
-		xa_unlock_irq(&fdev->srqs.xa);
-		if (!obj)
-			break;
-		obj = frnic_obj_get(&fdev->srqs, num);
-		if (!obj)
-			continue;
+	for (index = 0; (obj = frnic_obj_next(&fdev->srqs, &index)); index++) {
 		srq = container_of(obj, struct frnic_srq, obj);
-		if (!srq->failed && !frnic_query_srq_ctx(srq, &ctx) &&
-		    le32_to_cpu(ctx.live0) & FRNIC_CMD_SRQ_LIVE0_ERROR)
-			frnic_srq_event(obj, FRNIC_EQE_TYPE_SRQ,
-					FRNIC_SRQ_EVENT_ERR, 0);
+		/* A limit that is being set is not armed yet, and not lost. */
+		mutex_lock(&srq->resize_lock);
+		if (!srq->failed && !frnic_query_srq_ctx(srq, &ctx)) {
+			live0 = le32_to_cpu(ctx.live0);
+			if (live0 & FRNIC_CMD_SRQ_LIVE0_ERROR)
+				frnic_srq_event(obj, FRNIC_EQE_TYPE_SRQ,
+						FRNIC_SRQ_EVENT_ERR, 0);
+			else if (READ_ONCE(srq->limit_set) &&
+				 !(live0 & FRNIC_CMD_SRQ_LIVE0_LIMIT_ARMED))
+				frnic_srq_event(obj, FRNIC_EQE_TYPE_SRQ,
+						FRNIC_SRQ_EVENT_LIMIT, 0);
+		}
+		mutex_unlock(&srq->resize_lock);
 		frnic_obj_put(obj);
 	}
 }

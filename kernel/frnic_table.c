@@ -147,30 +147,33 @@ bool frnic_table_event(struct frnic_table *t, u32 num, u8 type, u8 subtype,
 	return true;
 }
 
+struct frnic_obj *frnic_obj_next(struct frnic_table *t, u32 *index)
+{
+	unsigned long i = *index;
+	struct frnic_obj *obj;
+	unsigned long flags;
+
+	xa_lock_irqsave(&t->xa, flags);
+	obj = xa_find(&t->xa, &i, t->size - 1, XA_PRESENT);
+	if (obj)
+		refcount_inc(&obj->refs);
+	xa_unlock_irqrestore(&t->xa, flags);
+	*index = i;
+	return obj;
+}
+
 /* A completion event for each CQ of the EQ, whether or not there is cause. */
 void frnic_table_comp_all(struct frnic_table *cqs, u32 eqn)
 {
 	struct frnic_obj *obj;
-	unsigned long index;
 	unsigned long flags;
-	bool match;
+	u32 index;
 
-	/* Handlers expect interrupts off, as in the EQ's own interrupt. */
-	for (index = 0; index < cqs->size; index++) {
-		xa_lock_irqsave(&cqs->xa, flags);
-		obj = xa_find(&cqs->xa, &index, cqs->size - 1, XA_PRESENT);
-		match = obj && obj->eqn == eqn;
-		if (match)
-			refcount_inc(&obj->refs);
-		xa_unlock_irqrestore(&cqs->xa, flags);
-		if (!obj)
-			break;
-		/* Without a reference obj may be gone by now. */
-		if (!match)
-			continue;
-
+	for (index = 0; (obj = frnic_obj_next(cqs, &index)); index++) {
+		/* Handlers expect interrupts off, as in the EQ's own. */
 		local_irq_save(flags);
-		obj->event(obj, FRNIC_EQE_TYPE_COMP, 0, 0);
+		if (obj->eqn == eqn)
+			obj->event(obj, FRNIC_EQE_TYPE_COMP, 0, 0);
 		local_irq_restore(flags);
 		frnic_obj_put(obj);
 	}

@@ -88,5 +88,14 @@ echo 1 > "/sys/bus/pci/devices/$P/reset"; dmesg | grep -q 'restart failed'; verd
 say 0xff4 0 > /dev/null
 unbind
 
+# One event queue of the least size, for all: more events than it holds.
+OLD=$(say 0x250 1 0x270 512)
+works 'small event queue'
+dmesg -C
+timeout -k 2 300 "$B/verbs" $DEV lost > /tmp/lost 2>&1; verdict "R3.6 events that found no room are given" $? /tmp/lost
+tail -n 1 /tmp/lost; dmesg | grep -q 'EQ 0 overflowed'; verdict "the event queue overflowed" $?
+unbind
+# shellcheck disable=SC2086 # pairs
+say $OLD > /dev/null
 bind; verdict "probe" $?
 steps_end

@@ -5,6 +5,7 @@
  *
  *   verbs DEVICE
  *   verbs DEVICE hold       has objects of all kinds until the device is gone
+ *   verbs DEVICE lost       more events at once than the (small) event queue holds: each is given nevertheless
  *   verbs DEVICE resize     a CQ is resized, of which the device says nonsense: EIO
  *
  * Last line: "N passed, N failed". Standard verbs only.
@@ -528,6 +529,80 @@ static int hold(void)
 	return wrong != 0;
 }
 
+/* A datagram QP, with or without an SRQ, in INIT or, to_rts, in RTS. */
+static struct ibv_qp *ud_new(struct ibv_cq *scq, struct ibv_cq *rcq, struct ibv_srq *srq, bool to_rts, uint8_t *told)
+{
+	struct ibv_qp_init_attr a = { .qp_type = IBV_QPT_UD, .qp_context = told, .send_cq = scq, .recv_cq = rcq, .srq = srq,
+		.cap = { .max_send_wr = 2, .max_recv_wr = srq ? 0 : 2, .max_send_sge = 1, .max_recv_sge = 1 } };
+	struct ibv_qp *qp = scq && rcq ? ibv_create_qp(pd, &a) : NULL;
+
+	if (!qp || ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1234 },
+				 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
+		die("datagram QP: %s", strerror(errno));
+	if (to_rts && (ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR }, IBV_QP_STATE) ||
+		       ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS }, IBV_QP_STATE | IBV_QP_SQ_PSN)))
+		die("datagram QP: %s", strerror(errno));
+	return qp;
+}
+
+/*
+ * R3.6: a CQ overflows that 600 QPs of one SRQ complete to. All of them fail at once, and the event queue has room for 512. Behind them come: the message
+ * by which another SRQ falls below its limit, the flush by which another CQ overflows, and for each QP that it takes no more from the SRQ.
+ */
+static int lost(void)
+{
+	enum { QPS = 600 };
+	struct ibv_srq_init_attr a = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_ah_attr to_self = { .is_global = 1, .port_num = 1, .grh = { .dgid = gid, .sgid_index = gid_index, .hop_limit = 1 } };
+	struct ibv_cq *full = ibv_create_cq(ctx, 1, NULL, NULL, 0), *full2 = ibv_create_cq(ctx, 1, NULL, NULL, 0), *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	struct ibv_srq *srq = ibv_create_srq(pd, &a), *low = ibv_create_srq(pd, &a);
+	static uint8_t told[QPS + 2]; /* 1: failed, 2: last WQE; by QP */
+	struct ibv_qp *qp[QPS], *receiver = ud_new(cq, cq, low, true, &told[QPS + 1]);
+	struct ibv_sge sge = at(0, 256);
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
+	struct ibv_send_wr wr[2] = {}, *bad;
+	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
+	int fatal = 0, last = 0, cq_err = 0, cq2_err = 0, limit = 0;
+	struct ibv_async_event e;
+	struct ibv_qp *on_full;
+
+	for (int i = 0; i < QPS; i++)
+		qp[i] = ud_new(full, full, srq, !i, &told[i]);
+	/* Fails with the others, and has its receives flushed to full2. */
+	on_full = ud_new(full, full2, NULL, false, &told[QPS]);
+	for (int i = 0; i < 2; i++) {
+		CHECK(!ibv_post_srq_recv(low, &recv, &bad_recv));
+		CHECK(!ibv_post_recv(on_full, &recv, &bad_recv));
+		wr[i] = (struct ibv_send_wr){ .next = i ? NULL : &wr[1], .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
+			.wr.ud = { .ah = ibv_create_ah(pd, &to_self), .remote_qpn = receiver->qp_num, .remote_qkey = 0x1234 } };
+	}
+	sge.length = 64;
+	CHECK(wr[0].wr.ud.ah && wr[1].wr.ud.ah && !ibv_modify_srq(low, &(struct ibv_srq_attr){ .srq_limit = 2 }, IBV_SRQ_LIMIT));
+	CHECK(!ibv_post_send(qp[0], wr, &bad));
+	/* Until none has come for a while. An event may come twice. */
+	while (poll(&p, 1, PAIR_TIMEOUT_S * 100) == 1 && !ibv_get_async_event(ctx, &e)) {
+		if (e.event_type == IBV_EVENT_QP_FATAL || e.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
+			*(uint8_t *)e.element.qp->qp_context |= e.event_type == IBV_EVENT_QP_FATAL ? 1 : 2;
+		cq_err += e.event_type == IBV_EVENT_CQ_ERR && e.element.cq == full;
+		cq2_err += e.event_type == IBV_EVENT_CQ_ERR && e.element.cq == full2;
+		limit += e.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && e.element.srq == low;
+		ibv_ack_async_event(&e);
+	}
+	for (int i = 0; i <= QPS; i++) {
+		fatal += told[i] & 1;
+		last += told[i] >> 1;
+	}
+	printf("QPs failed %d, last WQE %d, CQ %d, second CQ %d, SRQ limit %d\n", fatal, last, cq_err, cq2_err, limit);
+	CHECK(fatal == QPS + 1 && last == QPS && cq_err && cq2_err && limit && !told[QPS + 1]);
+	for (int i = 0; i < QPS; i++)
+		CHECK(!ibv_destroy_qp(qp[i]));
+	CHECK(!ibv_destroy_qp(on_full) && !ibv_destroy_qp(receiver));
+	for (int i = 0; i < 2; i++)
+		CHECK(!ibv_destroy_ah(wr[i].wr.ud.ah));
+	CHECK(!ibv_destroy_srq(srq) && !ibv_destroy_srq(low) && !ibv_destroy_cq(full) && !ibv_destroy_cq(full2) && !ibv_destroy_cq(cq));
+	return wrong != 0;
+}
+
 static int resize_lied(void)
 {
 	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
@@ -543,6 +618,7 @@ static void sqd(void)
 {
 	struct link l = link_new(NULL);
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1 };
+	struct pollfd none = { .fd = ctx->async_fd, .events = POLLIN };
 	struct ibv_qp_init_attr init;
 	uint8_t *p = buf + 32768;
 	struct ibv_wc wc;
@@ -563,6 +639,10 @@ static void sqd(void)
 		CHECK(next_is(l.cq[0], i, IBV_WC_SUCCESS));
 	CHECK(!ibv_poll_cq(l.cq[0], 1, &wc));
 	CHECK(p[0] == 0x33 && p[4095] == 0x33);
+	/* The attribute may say that no event is wanted. */
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_SQD };
+	CHECK(!ibv_modify_qp(l.qp[0], &a, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY));
+	CHECK(poll(&none, 1, 200) == 0);
 	link_free(&l);
 }
 
@@ -634,8 +714,8 @@ int main(int argc, char **argv)
 	};
 	int passed = 0, failed = 0;
 
-	if (argc != 2 && !(argc == 3 && (!strcmp(argv[2], "hold") || !strcmp(argv[2], "resize"))))
-		die("usage: verbs DEVICE [hold|resize]");
+	if (argc != 2 && !(argc == 3 && (!strcmp(argv[2], "hold") || !strcmp(argv[2], "lost") || !strcmp(argv[2], "resize"))))
+		die("usage: verbs DEVICE [hold|lost|resize]");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ctx = dev_open(argv[1]);
 	gid_index = gid_find(ctx, &gid);
@@ -644,7 +724,7 @@ int main(int argc, char **argv)
 	if (!buf || !pd || ibv_query_device(ctx, &dev) || !(mr = ibv_reg_mr(pd, buf, LEN, ACCESS)))
 		die("no PD or region: %s", strerror(errno));
 	if (argc == 3)
-		return *argv[2] == 'h' ? hold()  : resize_lied();
+		return *argv[2] == 'h' ? hold() : *argv[2] == 'l' ? lost() : resize_lied();
 	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		wrong = 0;
 		memset(buf, 0, LEN);
