@@ -99,6 +99,7 @@ struct frnic_cq {
 	struct frnic_buf rec;		/* doorbell record */
 	spinlock_t lock;		/* all that follows; before the QPs' locks */
 	u32 ci;
+	bool asked;			/* for an event, once at least */
 	struct list_head list;		/* in kcqs */
 	struct list_head send_qps;
 	struct list_head recv_qps;
@@ -328,6 +329,7 @@ int frnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int frnic_query_cq_ctx(struct frnic_cq *cq, struct frnic_cmd_cq *ctx);
 int frnic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int frnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+void frnic_cq_comp(struct frnic_cq *cq);
 void frnic_rescan_cqs(struct frnic_ib_dev *fib, u32 eqn);
 void frnic_cq_attach_qp(struct frnic_qp *qp);
 void frnic_cq_detach_qp(struct frnic_qp *qp);

@@ -10,14 +10,26 @@
 /* A removed entry: no QP has number 0. */
 #define FRNIC_CQE_REMOVED	0
 
+/*
+ * Also without cause (see struct frnic_obj), but never to a kernel user that has
+ * not asked for events: the core warns when it is told of a CQ that is polled
+ * directly, and sets the handler of others before what that needs.
+ */
+void frnic_cq_comp(struct frnic_cq *cq)
+{
+	if (cq->rec.va && !READ_ONCE(cq->asked))
+		return;
+	if (cq->ibcq.comp_handler)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
 static void frnic_cq_event(struct frnic_obj *obj, u8 type, u8 subtype, u32 data)
 {
 	struct frnic_cq *cq = container_of(obj, struct frnic_cq, obj);
 	struct ib_event event = {};
 
 	if (type == FRNIC_EQE_TYPE_COMP) {
-		if (cq->ibcq.comp_handler)
-			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		frnic_cq_comp(cq);
 		return;
 	}
 
@@ -196,6 +208,13 @@ int frnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	list_del_init(&cq->list);
 	spin_unlock_irq(&fib->kcq_lock);
 	frnic_obj_retire(&fdev->cqs, &cq->obj);
+	/*
+	 * ib_free_cq() has ended the core's work that polls, but an event on its
+	 * way, or the flush, may have queued it since; the CQ goes after this.
+	 */
+	if (ibcq->poll_ctx == IB_POLL_WORKQUEUE ||
+	    ibcq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
+		cancel_work_sync(&ibcq->work);
 	frnic_num_free(&fdev->cqs, cq->obj.num);
 	frnic_cq_free_mem(fdev, cq);
 	return 0;
@@ -676,6 +695,7 @@ int frnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	 * nothing is lost between the last poll and this.
 	 */
 	spin_lock_irqsave(&cq->lock, irqflags);
+	WRITE_ONCE(cq->asked, true);
 	frnic_ring_db(fdev, cq->obj.num, FRNIC_DB_TYPE_CQ_ARM, cq->ci, db_flags);
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS)
 		missed = frnic_cqe_at(cq, cq->ci) ||

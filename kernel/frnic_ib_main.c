@@ -600,8 +600,7 @@ static void frnic_flush_work(struct work_struct *work)
 
 	spin_lock_irqsave(&fib->kcq_lock, flags);
 	list_for_each_entry(cq, &fib->kcqs, list)
-		if (cq->ibcq.comp_handler)
-			cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+		frnic_cq_comp(cq);
 	spin_unlock_irqrestore(&fib->kcq_lock, flags);
 }
 
