@@ -261,8 +261,11 @@ int frnic_cmd_exec_res(struct frnic_dev *fdev, const void *req, void *snapshot,
 
 	init_completion(&cmd.done);
 
-	/* Entries come free as commands complete, each within its limit. */
-	if (down_timeout(&q->free, FRNIC_CMD_WAIT))
+	/*
+	 * Entries come free as commands complete, each within its limit, or all at
+	 * once when one has not: later than that one's start by as much again.
+	 */
+	if (down_timeout(&q->free, 2 * FRNIC_CMD_WAIT))
 		return frnic_alive(fdev) ? -EBUSY : -ENODEV;
 
 	spin_lock_irqsave(&q->lock, flags);
