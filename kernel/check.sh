@@ -15,7 +15,7 @@ mode=${1:-}
 if [ ! -e "$tools/scripts/checkpatch.pl" ] || { [ "$mode" = --cocci ] && [ ! -d "$tools/scripts/coccinelle" ]; }; then
 	mkdir -p "$tools" "$top/build/download"
 	echo "fetching checkpatch.pl and coccinelle scripts (linux-source-6.12, 150 MB)"
-	(cd "$top/build/download" && apt-get download -q linux-source-6.12 >/dev/null)
+	(cd "$top/build/download" && apt-get -o APT::Sandbox::User=root download -q linux-source-6.12 >/dev/null)
 	dpkg --fsys-tarfile "$top"/build/download/linux-source-6.12_*.deb |
 		tar -xO --wildcards './usr/src/linux-source-6.12.tar.xz' |
 		tar -xJ -C "$tools" --strip-components=1 --wildcards --no-anchored \
