@@ -15,6 +15,8 @@ module frnic_resp_front #(
     parameter LOG_QPS = 12,
     // log2 of the P_Key table
     parameter LOG_PKEYS = 7,
+    // log2 of the READs of a QP that are remembered: the largest max_dest_rd_atomic
+    parameter LOG_RES = 4,
     // Bits of a metadata record (META_W), of a record (R_W)
     parameter META_BITS = 632,
     parameter REC_BITS = 759
@@ -147,10 +149,12 @@ module frnic_resp_front #(
     localparam NAK_SENT = `FRNIC_CMD_QP_LIVE7_NAK_SENT_LSB - 1024;
     localparam STATUS = `FRNIC_CMD_QP_LIVE9_STATUS_LSB - 1024;
     localparam VENDOR_ERR = `FRNIC_CMD_QP_LIVE9_VENDOR_ERR_LSB - 1024;
+    localparam RES_USED = `FRNIC_CMD_QP_LIVE9_RES_USED_LSB - 1024;
 
     localparam [4:0] ST_IDLE = 5'd0, ST_CONN = 5'd1, ST_LOAD = 5'd2, ST_JUDGE = 5'd3, ST_PKEY = 5'd4, ST_RQE = 5'd5, ST_RQE2 = 5'd6, ST_RULE = 5'd7,
                      ST_WALK = 5'd8, ST_SGE = 5'd9, ST_XREQ = 5'd10, ST_XV = 5'd11, ST_MAP = 5'd12, ST_CMD = 5'd14,
-                     ST_PLACED = 5'd16, ST_END = 5'd17, ST_DRAIN = 5'd18, ST_REC = 5'd19, ST_LW = 5'd20, ST_WB = 5'd21, ST_FLUSH = 5'd22;
+                     ST_PLACED = 5'd16, ST_END = 5'd17, ST_DRAIN = 5'd18, ST_REC = 5'd19, ST_LW = 5'd20, ST_WB = 5'd21, ST_FLUSH = 5'd22, ST_RES = 5'd23,
+                     ST_OLD = 5'd24;
     localparam [2:0] W_SEND = 3'd0, W_WRITE = 3'd1, W_READ = 3'd2, W_UD = 3'd3, W_FLUSH = 3'd4;
     localparam [1:0] MSG_IDLE = 2'd0, MSG_SEND = 2'd1, MSG_WRITE = 2'd2;
     // Verdicts: served; no entry; invalid; key; entry too short; local fault; dropped; gap; repeated
@@ -234,8 +238,13 @@ module frnic_resp_front #(
     reg [31:0] p_rkey_reg = 32'd0;
     reg [31:0] p_left_reg = 32'd0;
 
-    localparam OWN_W = 2 + 5 + 24 + 24 + 5 + 36 + 32 + 64 + 32 + 32;
-    wire [OWN_W-1:0] own = {p_msg_reg, p_drop_reg, p_have_reg, p_srq_reg, p_fatal_reg, p_told_reg, p_tag_reg, p_pd_reg, p_num_reg, p_len_reg,
+    // READs that are remembered: a ring in PSN order, oldest first, and the last PSN of that one
+    reg [LOG_RES-1:0] p_res_head_reg = {LOG_RES{1'b0}};
+    reg [LOG_RES:0] p_res_num_reg = {(LOG_RES+1){1'b0}};
+    reg [23:0] p_res_old_reg = 24'd0;
+
+    localparam OWN_W = 2 * LOG_RES + 1 + 24 + 2 + 5 + 24 + 24 + 5 + 36 + 32 + 64 + 32 + 32;
+    wire [OWN_W-1:0] own = {p_res_head_reg, p_res_num_reg, p_res_old_reg, p_msg_reg, p_drop_reg, p_have_reg, p_srq_reg, p_fatal_reg, p_told_reg, p_tag_reg, p_pd_reg, p_num_reg, p_len_reg,
                             p_placed_reg, p_va_reg, p_rkey_reg, p_left_reg};
     wire [OWN_W-1:0] own_mem;
     // What changes of state have done to an entry since it was written: all of it void; the message and the end void; to be flushed.
@@ -250,6 +259,44 @@ module frnic_resp_front #(
     frnic_ram_sdp #(.WIDTH(OWN_W), .LOG_DEPTH(LOG_QPS), .READ_LATENCY(2)) own_ram (
         .clk(clk), .wr_en(state_reg == ST_WB), .wr_addr(index_reg), .wr_data(own), .rd_en(state_reg == ST_LOAD), .rd_addr(index_reg), .rd_data(own_mem)
     );
+
+    // ---- READs that may be asked for again (the model's struct resp_res): PSN, PSNs, address, key, length ----
+    localparam RES_W = 24 + 24 + 64 + 32 + 32;
+    reg [LOG_RES:0] res_i_reg = {(LOG_RES+1){1'b0}};
+    wire [LOG_RES-1:0] res_new = p_res_head_reg + p_res_num_reg[LOG_RES-1:0];
+    wire [LOG_RES-1:0] res_at = p_res_head_reg + res_i_reg[LOG_RES-1:0];
+    wire res_put = state_reg == ST_END && what_reg == W_READ && v_reg == V_OK && !dup_read_reg;
+    wire [RES_W-1:0] res;
+    wire [23:0] res_psn = res[0 +: 24];
+    wire [23:0] res_npsn = res[24 +: 24];
+    wire [23:0] res_last = res_psn + res_npsn - 24'd1;
+    wire res_ask = (state_reg == ST_RES || state_reg == ST_OLD) && wait_reg == 2'd0;
+
+    frnic_ram_sdp #(.WIDTH(RES_W), .LOG_DEPTH(LOG_QPS + LOG_RES), .READ_LATENCY(2)) res_ram (
+        .clk(clk), .wr_en(res_put), .wr_addr({index_reg, res_new}), .wr_data({reth_len, reth_key, reth_va, npsn, psn}), .rd_en(res_ask),
+        .rd_addr({index_reg, res_at}), .rd_data(res)
+    );
+
+    // The repeated packet against the one at hand, a cycle before it is judged
+    wire [23:0] res_pos = psn - res_psn;
+    reg res_inside_reg = 1'b0;    // its PSN is one of this READ's
+    reg res_before_reg = 1'b0;    // it came before this READ
+    reg res_key_reg = 1'b0;
+    reg res_part_reg = 1'b0;      // it ends with a whole packet, or where the READ ended
+    reg [24:0] res_end_reg = 25'd0;
+    reg [23:0] res_npsn_reg = 24'd0;
+    reg [23:0] res_psn_reg = 24'd0;
+    reg [35:0] res_off_reg = 36'd0;
+    reg [63:0] res_va_reg = 64'd0;
+    reg [31:0] res_len_reg = 32'd0;
+    reg [23:0] dup_psn_reg = 24'd0;
+    wire res_match = res_inside_reg && res_key_reg && reth_va == res_va_reg + {28'd0, res_off_reg} && {4'd0, reth_len} + res_off_reg <= {4'd0, res_len_reg} &&
+                     res_end_reg <= {1'b0, res_npsn_reg} && (res_part_reg || res_end_reg == {1'b0, res_npsn_reg});
+    // A repeated packet lies at most half the number space behind what is expected (IBTA 9.7.2): what ended before that is asked for no more, and its
+    // PSNs come round. One more than the peer may have takes the oldest one's place.
+    wire [23:0] res_age = epsn_reg - p_res_old_reg;
+    wire res_trim = rc && p_res_num_reg != {(LOG_RES+1){1'b0}} &&
+                    (res_age > 24'h800000 || res_age == 24'd0 || (what_reg == W_READ && {{(8-LOG_RES-1){1'b0}}, p_res_num_reg} > c_ird));
 
     // ---- SGEs of the entries in use ----
     reg [4:0] sge_i_reg = 5'd0;
@@ -392,9 +439,6 @@ module frnic_resp_front #(
     wire older = diff < 24'sd0;
     wire receives = l_state_reg == `FRNIC_QP_STATE_RTR || l_state_reg == `FRNIC_QP_STATE_RTS || l_state_reg == `FRNIC_QP_STATE_SQD ||
                     l_state_reg == `FRNIC_QP_STATE_SQE;
-    // A READ that is asked for again lies before what is expected, with all that it asks for.
-    wire [23:0] read_past = psn + npsn;
-    wire read_again = older && !is_send && !is_write && read_ok && frnic_psn_diff(read_past, epsn_reg) <= 24'sd0;
 
     // ---- P_Key of a datagram: the QP's own; QP 1 takes any that the port has ----
     reg [LOG_PKEYS-1:0] pk_reg = {LOG_PKEYS{1'b0}};
@@ -465,6 +509,8 @@ module frnic_resp_front #(
     reg put_nak_sent_reg = 1'b0;
     reg [7:0] put_vendor_reg = 8'd0;
     reg [7:0] put_status_reg = 8'd0;
+    reg [7:0] put_res_reg = 8'd0;
+    wire [7:0] res_num = {{(8-LOG_RES-1){1'b0}}, p_res_num_reg};
 
     assign lw_valid = state_reg == ST_LOAD || put_reg;
     assign lw_qpn = put_reg ? put_qpn_reg : what_reg != W_FLUSH ? meta_reg[META_DQPN +: 24] : qpn;
@@ -480,6 +526,7 @@ module frnic_resp_front #(
         lw_data[NAK_SENT] = put_nak_sent_reg;
         lw_data[VENDOR_ERR +: 8] = put_vendor_reg;
         lw_data[STATUS +: 8] = put_status_reg;
+        lw_data[RES_USED +: 8] = put_res_reg;
     end
 
     always @(posedge clk) begin
@@ -498,6 +545,7 @@ module frnic_resp_front #(
             put_nak_sent_reg <= nak_sent_reg;
             put_vendor_reg <= o_last_vendor_reg;
             put_status_reg <= o_last_status_reg;
+            put_res_reg <= what_reg == W_READ && res_num > c_ird ? c_ird : res_num;
         end
         if (chg_valid && chg_index == (put_reg ? put_qpn_reg[LOG_QPS-1:0] : index_reg) && (chg_clear || chg_resp || chg_state == `FRNIC_QP_STATE_ERR)) begin
             put_void_reg <= 1'b1;
@@ -605,12 +653,13 @@ module frnic_resp_front #(
                     msn_reg <= lw_rdata[MSN +: 24];
                     nak_sent_reg <= lw_rdata[NAK_SENT];
                     l_status_reg <= lw_rdata[STATUS +: 8];
-                    {p_msg_reg, p_drop_reg, p_have_reg, p_srq_reg, p_fatal_reg, p_told_reg, p_tag_reg, p_pd_reg, p_num_reg, p_len_reg,
+                    {p_res_head_reg, p_res_num_reg, p_res_old_reg, p_msg_reg, p_drop_reg, p_have_reg, p_srq_reg, p_fatal_reg, p_told_reg, p_tag_reg, p_pd_reg, p_num_reg, p_len_reg,
                      p_placed_reg, p_va_reg, p_rkey_reg, p_left_reg} <= own_mem;
                     if (start_reg[index_reg] || zero_reg[index_reg]) begin
                         p_msg_reg <= MSG_IDLE;
                         p_drop_reg <= 1'b0;
                         p_fatal_reg <= 1'b0;
+                        p_res_num_reg <= {(LOG_RES+1){1'b0}};
                     end
                     if (zero_reg[index_reg]) begin
                         p_have_reg <= 1'b0;
@@ -656,20 +705,12 @@ module frnic_resp_front #(
                 end else if (rc && older) begin
                     lwop_reg <= 1'b1;
                     cnt_dup <= 1'b1;
-                    if (read_again) begin
-                        dup_read_reg <= 1'b1;
-                        x_key_reg <= reth_key;
-                        x_va_reg <= reth_va;
-                        x_len_reg <= reth_len;
-                        x_check_reg <= 1'b1;
-                        range_reg <= 1'b1;
-                        pl_sge_reg <= 1'b0;
-                        state_reg <= reth_len != 32'd0 ? ST_XREQ : ST_END;
-                    end else begin
-                        v_reg <= is_send || is_write ? V_DUP : V_DROP;
-                        inc_reg[3] <= !(is_send || is_write);
-                        state_reg <= ST_END;
-                    end
+                    dup_psn_reg <= epsn_reg - 24'd1;
+                    res_i_reg <= {(LOG_RES+1){1'b0}};
+                    wait_reg <= 2'd0;
+                    v_reg <= is_send || is_write ? V_DUP : V_DROP;
+                    // Nobody hears of it, or it is looked for among the READs that are remembered.
+                    state_reg <= (is_send || is_write) && !ackreq ? ST_END : ST_RES;
                 end else if (rc && diff != 24'sd0) begin
                     lwop_reg <= 1'b1;
                     inc_reg[3] <= 1'b1;
@@ -713,6 +754,45 @@ module frnic_resp_front #(
                         state_reg <= ST_XREQ;
                     end else begin
                         state_reg <= needs_entry && !p_have_reg ? ST_RQE : ST_RULE;
+                    end
+                end
+            end
+
+            // Something that is repeated. A READ must lie in one that is remembered: same key, the address that belongs to its PSN, no byte more. All
+            // else is acknowledged up to the latest, but not beyond a READ that came after it: its answer may be lost as well.
+            ST_RES: begin
+                if (res_i_reg == p_res_num_reg) begin
+                    inc_reg[3] <= v_reg == V_DROP;
+                    state_reg <= ST_END;
+                end else if (wait_reg == 2'd2) begin
+                    res_inside_reg <= res_pos < res_npsn;
+                    res_before_reg <= frnic_psn_diff(res_last, psn) > 24'sd0;
+                    res_key_reg <= flags[F_RETH] && reth_key == res[112 +: 32];
+                    res_part_reg <= (reth_len & {19'd0, mtu - 13'd1}) == 32'd0;
+                    res_end_reg <= {1'b0, res_pos} + {1'b0, npsn};
+                    res_npsn_reg <= res_npsn;
+                    res_psn_reg <= res_psn;
+                    res_off_reg <= {12'd0, res_pos} << (4'd7 + {1'b0, c_pm});
+                    res_va_reg <= res[48 +: 64];
+                    res_len_reg <= res[144 +: 32];
+                end else if (wait_reg == 2'd3) begin
+                    res_i_reg <= res_i_reg + 1'b1;
+                    wait_reg <= 2'd0;
+                    if (v_reg == V_DUP) begin
+                        if (res_before_reg) begin
+                            dup_psn_reg <= res_psn_reg - 24'd1;
+                            state_reg <= ST_END;
+                        end
+                    end else if (res_match) begin
+                        v_reg <= V_OK;
+                        dup_read_reg <= 1'b1;
+                        x_key_reg <= reth_key;
+                        x_va_reg <= reth_va;
+                        x_len_reg <= reth_len;
+                        x_check_reg <= 1'b1;
+                        range_reg <= 1'b1;
+                        pl_sge_reg <= 1'b0;
+                        state_reg <= reth_len != 32'd0 ? ST_XREQ : ST_END;
                     end
                 end
             end
@@ -968,6 +1048,10 @@ module frnic_resp_front #(
                                     o_ans_reg <= ANS_READ;
                                     o_psn_reg <= psn;
                                     cnt_reads <= 1'b1;
+                                    p_res_num_reg <= p_res_num_reg + 1'b1;
+                                    if (p_res_num_reg == {(LOG_RES+1){1'b0}}) begin
+                                        p_res_old_reg <= psn + npsn - 24'd1;
+                                    end
                                 end else begin
                                     if (rc && ackreq) begin
                                         rec_reg <= 1'b1;
@@ -1018,7 +1102,7 @@ module frnic_resp_front #(
                         V_DUP: begin
                             rec_reg <= ackreq;
                             o_ans_reg <= ANS_AETH;
-                            o_psn_reg <= epsn_reg - 24'd1;
+                            o_psn_reg <= dup_psn_reg;
                         end
                         V_DROP: begin
                         end
@@ -1091,6 +1175,14 @@ module frnic_resp_front #(
                 end
             end
 
+            // The oldest READ is forgotten: the next one's last PSN.
+            ST_OLD: begin
+                if (wait_reg == 2'd2) begin
+                    p_res_old_reg <= res_last;
+                    state_reg <= ST_WB;
+                end
+            end
+
             default: begin // ST_WB
                 hot_reg <= v_reg == V_OK && rc && !dup_read_reg && (what_reg == W_SEND || what_reg == W_WRITE);
                 if (!moved_reg) begin
@@ -1103,6 +1195,13 @@ module frnic_resp_front #(
                     scan_reg <= index_reg;
                 end
                 state_reg <= ST_IDLE;
+                if (res_trim) begin
+                    p_res_head_reg <= p_res_head_reg + 1'b1;
+                    p_res_num_reg <= p_res_num_reg - 1'b1;
+                    res_i_reg <= {(LOG_RES+1){1'b0}};
+                    wait_reg <= 2'd0;
+                    state_reg <= ST_OLD;
+                end
             end
         endcase
 

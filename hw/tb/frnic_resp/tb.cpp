@@ -609,6 +609,22 @@ static Done &expect_cqe(const Qp &q, uint8_t op, uint32_t tag, uint32_t bytes, u
 
 static Pkt old_pkt[N];
 static bool have_old[N];
+/* READs that may be asked for again, and those that came before them. */
+struct Asked {
+	uint32_t psn, npsn, len;
+	uint64_t va;
+	uint32_t last() const { return roce_psn_add(psn, npsn - 1); }
+};
+static std::deque<Asked> asked[N], forgotten[N];
+
+/* What a repeated packet is told: all up to the latest, but not beyond a READ that came after it. */
+static uint32_t dup_ack(const Qp &q, uint32_t psn)
+{
+	for (const Asked &r : asked[q.qpn % N])
+		if (roce_psn_diff(r.last(), psn) > 0)
+			return (r.psn - 1) & ROCE_PSN_MASK;
+	return (q.psn - 1) & ROCE_PSN_MASK;
+}
 
 /* Between packets: things that must change nothing, or be answered as they deserve. */
 static void disturb(Qp &q, bool &nak_sent)
@@ -621,7 +637,7 @@ static void disturb(Qp &q, bool &nak_sent)
 		k.ackreq = chance(70);
 		send(q, k);
 		if (k.ackreq)
-			expect_aeth(q, ROCE_AETH_ACK, (q.psn - 1) & ROCE_PSN_MASK);
+			expect_aeth(q, ROCE_AETH_ACK, dup_ack(q, k.psn));
 	}
 	if (chance(10)) {
 		Pkt k{};
@@ -749,6 +765,69 @@ static void read_answers(const Qp &q, uint64_t va, uint32_t len, uint32_t psn, u
 	} while (off < len);
 }
 
+static void remember(const Qp &q, uint32_t psn, uint32_t len, uint64_t va)
+{
+	auto &a = asked[q.qpn % N];
+
+	a.push_back({ psn, roce_npsn(len, q.mtu()), len, va });
+	if (a.size() > IRD) {
+		forgotten[q.qpn % N].push_back(a.front());
+		a.pop_front();
+	}
+}
+
+/* A READ is repeated, in whole or in part, or what is no part of one is asked for: nobody answers that. */
+static void again(Qp &q)
+{
+	const auto &a = asked[q.qpn % N], &f = forgotten[q.qpn % N];
+	const Asked r = a[rnd_below((uint32_t)a.size())];
+	unsigned int kind = rnd_below(9);
+	uint32_t skip = rnd_below(r.npsn), drops;
+	bool good = kind > 4;
+	Pkt k{};
+
+	settle();
+	drops = q.drops;
+	k.op = ROCE_READ_REQUEST;
+	k.psn = roce_psn_add(r.psn, skip);
+	k.va = r.va + (uint64_t)skip * q.mtu();
+	k.dma_len = r.len - skip * q.mtu();
+	switch (kind) {
+	case 0:
+		k.rkey ^= 1u << rnd_below(32);
+		break;
+	case 1:
+		k.va ^= 1ull << rnd_below(40);
+		break;
+	case 2:
+		k.dma_len += 1 + rnd_below(chance(50) ? 3 : 10000);
+		break;
+	case 3: /* neither a whole packet nor the end */
+		if (skip + 1 < r.npsn)
+			k.dma_len = (1 + rnd_below(r.npsn - skip - 1)) * q.mtu() - 1 - rnd_below(q.mtu() - 1);
+		else
+			good = true;
+		break;
+	case 4: /* never asked for, or too long ago */
+		if (!f.empty()) {
+			k.psn = f.back().psn;
+			k.va = f.back().va;
+			k.dma_len = f.back().len;
+		} else {
+			k.psn = (a.front().psn - 1 - rnd_below(1000)) & ROCE_PSN_MASK;
+		}
+		break;
+	case 5: /* a few packets of it */
+		if (skip + 1 < r.npsn)
+			k.dma_len = (1 + rnd_below(r.npsn - skip - 1)) * q.mtu();
+	}
+	send(q, k);
+	if (good)
+		read_answers(q, k.va, k.dma_len, k.psn, q.emsn);
+	settle();
+	CHECK(q.drops == drops + !good, "a READ of kind %u asked for again: %u dropped", kind, q.drops - drops);
+}
+
 static void read_message(Qp &q)
 {
 	Pkt k{};
@@ -764,18 +843,10 @@ static void read_message(Qp &q)
 	send(q, k);
 	q.emsn = (q.emsn + 1) & 0xffffff;
 	read_answers(q, k.va, len, k.psn, q.emsn);
+	remember(q, k.psn, len, k.va);
 	q.psn = roce_psn_add(q.psn, roce_npsn(len, q.mtu()));
-	have_old[q.qpn % N] = false;
-	if (chance(30)) {
-		/* Asked again from its middle. */
-		uint32_t skip = rnd_below(roce_npsn(len, q.mtu()));
-
-		k.psn = roce_psn_add(k.psn, skip);
-		k.va += (uint64_t)skip * q.mtu();
-		k.dma_len -= skip * q.mtu();
-		send(q, k);
-		read_answers(q, k.va, k.dma_len, k.psn, q.emsn);
-	}
+	if (chance(60))
+		again(q);
 	settle();
 }
 
@@ -866,7 +937,7 @@ static void no_room(Qp &reader, Qp &q)
 	reader.emsn = (reader.emsn + 1) & 0xffffff;
 	read_answers(reader, k.va, k.dma_len, k.psn, reader.emsn);
 	reader.psn = roce_psn_add(reader.psn, 20);
-	have_old[reader.qpn % N] = false;
+	remember(reader, k.psn, k.dma_len, k.va);
 	for (unsigned int i = 0; i < 30; i++)
 		datagram(q, true);
 	for (unsigned int i = 0; i < 30000; i++)
@@ -900,12 +971,61 @@ static void begin(unsigned int i)
 	q.nak_sent = false;
 	q.vendor = q.status = 0;
 	have_old[i] = false;
+	asked[i].clear();
+	forgotten[i].clear();
 	change(i, 3, true, false);
 	dut->clk = 0;
 	dut->eval();
 	dut->clk = 1;
 	dut->eval();
 	dut->chg_valid = 0;
+}
+
+/* An empty WRITE: moves PSNs on. */
+static void step(Qp &q)
+{
+	Pkt k{};
+
+	k.op = ROCE_WRITE_ONLY;
+	k.psn = q.psn;
+	k.ackreq = true;
+	send(q, k);
+	q.psn = roce_psn_add(q.psn, 1);
+	q.emsn = (q.emsn + 1) & 0xffffff;
+	expect_aeth(q, ROCE_AETH_ACK, k.psn);
+	settle();
+}
+
+/* A READ can be asked for again until half the number space lies behind it, and not when its PSNs have come round. */
+static void comes_round(Qp &q, Qp &other)
+{
+	Pkt k{};
+
+	for (unsigned int i = 0; i < IRD; i++)
+		read_message(q);
+	have_old[q.qpn % N] = false;
+	const Asked r = asked[q.qpn % N].back();
+
+	k.op = ROCE_READ_REQUEST;
+	k.psn = r.last();
+	k.va = r.va + (uint64_t)(r.npsn - 1) * q.mtu();
+	k.dma_len = r.len - (r.npsn - 1) * q.mtu();
+	step(other); /* what the responder knows of q it reads again */
+	q.psn = q.epsn = roce_psn_add(r.last(), 0x7fffff);
+	step(q);
+	send(q, k);
+	read_answers(q, k.va, k.dma_len, k.psn, q.emsn);
+	settle();
+	step(q);
+	step(other);
+	q.psn = q.epsn = roce_psn_add(r.last(), 1);
+	uint32_t drops = q.drops;
+
+	send(q, k);
+	settle();
+	CHECK(q.drops == drops + 1, "a READ of once round is answered");
+	asked[q.qpn % N].clear();
+	forgotten[q.qpn % N].clear();
 }
 
 /* The end of an RC QP, each kind. */
@@ -1178,9 +1298,11 @@ int main(int argc, char **argv)
 			tick();
 	}
 	no_room(qps[0], qps[12]);
+	for (unsigned int i = 0; i < 5; i++)
+		comes_round(qps[i], qps[i + 1]);
 	for (const Qp &q : qps)
 		CHECK(q.type || (q.epsn == q.psn && q.msn == q.emsn), "QP 0x%x: PSN 0x%x (0x%x), MSN %u (%u)", q.qpn, q.epsn, q.psn, q.msn, q.emsn);
-	CHECK(seen_ack > 100 && seen_nak > 30 && seen_cqe > 150 && seen_read > 50, "%lu ACKs, %lu NAKs, %lu completions, %lu READ responses", seen_ack, seen_nak,
+	CHECK(seen_ack > 100 && seen_nak > 30 && seen_cqe > 150 && seen_read > 100, "%lu ACKs, %lu NAKs, %lu completions, %lu READ responses", seen_ack, seen_nak,
 	      seen_cqe, seen_read);
 	printf("%lu cycles, %lu ACKs, %lu NAKs, %lu completions, %lu READ responses\n", now_cycles, seen_ack, seen_nak, seen_cqe, seen_read);
 	return tb_done();
