@@ -81,8 +81,10 @@ def yosys(script, log, limit):
 
 def check(module, params, out, limit):
     """The whole of a module, before technology mapping: an error message, or None."""
-    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; proc; flatten; opt_clean; check -assert; "
-              "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr")
+    # Each module first: what opt_clean takes away is looked at, too.
+    look = "check -assert; select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr"
+    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; proc; {look}; flatten; opt_clean; "
+              f"{look}")
     return yosys(script, out / f"{module}.log", limit)
 
 
