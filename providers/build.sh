@@ -13,6 +13,9 @@ cd "$(dirname "$0")/.."
 top=$PWD
 src=$top/build/rdma-core log=$top/build/log/rdma-core.log
 mkdir -p build/log
+# One at a time: `make` and a test step that needs all of it may meet.
+exec 9> build/log/rdma-core.lock
+flock 9
 trap 'rc=$?; [ $rc = 0 ] || { echo "rdma-core: failed, see build/log/rdma-core.log" >&2; grep -aE "error|warning" "$log" | tail -n 20 >&2; tail -n 10 "$log" >&2; }' EXIT
 
 if [ ! -e $src/.unpacked ]; then
