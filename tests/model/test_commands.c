@@ -368,11 +368,16 @@ static void status_others(void)
 	r = good, r.mr.key = mr->key ^ 1, refused(FRNIC_STATUS_BUSY, OFF(mr, key), &r);
 	r = good, r.mr.pd = 0, refused(FRNIC_STATUS_BAD_PD, OFF(mr, pd), &r);
 	r = good, r.mr.pd |= 6u << 24, refused(FRNIC_STATUS_BAD_TYPE, OFF(mr, pd), &r);
-	good.mr.pd |= FRNIC_MR_TYPE_DM << 24;
-	r = good, r.mr.levels = 1, refused(FRNIC_STATUS_BAD_PAGE, OFF(mr, levels), &r);
-	r = good, r.mr.base = reg_rd(n, FRNIC_REG_CAP_DM) - 4095, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
-	r = good, r.mr.base = UINT64_MAX - 100, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
-	r = good, r.mr.iova = UINT64_MAX - 10, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
+	r = good, r.mr.pd |= FRNIC_MR_TYPE_DM << 24;
+	if (!reg_rd(n, FRNIC_REG_CAP_DM)) {
+		refused(FRNIC_STATUS_NOT_SUPPORTED, OFF(mr, pd), &r);
+	} else {
+		good = r;
+		r = good, r.mr.levels = 1, refused(FRNIC_STATUS_BAD_PAGE, OFF(mr, levels), &r);
+		r = good, r.mr.base = reg_rd(n, FRNIC_REG_CAP_DM) - 4095, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
+		r = good, r.mr.base = UINT64_MAX - 100, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
+		r = good, r.mr.iova = UINT64_MAX - 10, refused(FRNIC_STATUS_BAD_SIZE, OFF(mr, length), &r);
+	}
 	good.mr.pd = n->pd;
 	r = good, r.mr.access = 0x40, refused(FRNIC_STATUS_BAD_ACCESS, OFF(mr, access), &r);
 	r = good, r.mr.access = FRNIC_ACCESS_REMOTE_WRITE, refused(FRNIC_STATUS_BAD_ACCESS, OFF(mr, access), &r);
@@ -455,7 +460,7 @@ static void status_device(void)
 	node_cmdq(n, 2);
 	n->fault_rd_lo = n->cmdq, n->fault_rd_hi = n->cmdq + 4096;
 	reg_wr(n, FRNIC_REG_CMDQ_PI, 1);
-	sim_run(sim, 1000);
+	sim_settle(sim);
 	n->fault_rd_hi = 0;
 	CHECK(reg_rd(n, FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_FATAL);
 	CHECK_EQ(FRNIC_GET(FRNIC_REG_DEV_STATUS_FATAL_CODE, reg_rd(n, FRNIC_REG_DEV_STATUS)), FRNIC_FATAL_CMDQ_DMA);
