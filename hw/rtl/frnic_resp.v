@@ -101,6 +101,17 @@ module frnic_resp #(
     output wire [511:0]         wr_data,
     input  wire                 wr_st_valid,
     input  wire                 wr_st_error,
+    // frnic_dma_wr, another client: what atomics leave
+    output wire                 at_cmd_valid,
+    input  wire                 at_cmd_ready,
+    output wire [63:0]          at_cmd_addr,
+    output wire [12:0]          at_cmd_len,
+    output wire [5:0]           at_cmd_src_off,
+    output wire                 at_data_valid,
+    input  wire                 at_data_ready,
+    output wire [511:0]         at_data,
+    input  wire                 at_st_valid,
+    input  wire                 at_st_error,
     // frnic_dma_rd
     output wire                 req_valid,
     input  wire                 req_ready,
@@ -146,6 +157,7 @@ module frnic_resp #(
     output wire                 cnt_inv,
     output wire                 cnt_access,
     output wire                 cnt_op,
+    output wire                 cnt_atomics,
     output wire                 cnt_tx,
     output wire [13:0]          cnt_tx_bytes
 );
@@ -167,6 +179,7 @@ module frnic_resp #(
     wire rec_valid, rec_ready, reading;
     wire [LOG_QPS-1:0] reads_index;
     wire [7:0] reads;
+    wire atomics;
     wire [R_W-1:0] rec;
     wire front_idle, back_idle;
 
@@ -250,7 +263,7 @@ module frnic_resp #(
         .v_code(v_code), .p_valid(p_valid && !back_reg), .p_ready(f_p_ready), .p_addr(p_addr), .p_len(p_len), .p_last(p_last), .p_error(p_error),
         .wr_cmd_valid(wr_cmd_valid), .wr_cmd_ready(wr_cmd_ready), .wr_cmd_addr(wr_cmd_addr), .wr_cmd_len(wr_cmd_len),
         .wr_cmd_src_off(wr_cmd_src_off), .wr_data_valid(wr_data_valid), .wr_data_ready(wr_data_ready), .wr_data(wr_data),
-        .rec_valid(rec_valid), .rec_ready(rec_ready), .rec(rec), .reading(reading), .reads_index(reads_index), .reads(reads), .sweep(sweep),
+        .rec_valid(rec_valid), .rec_ready(rec_ready), .rec(rec), .reading(reading), .reads_index(reads_index), .reads(reads), .atomics(atomics), .sweep(sweep),
         .idle(front_idle),
         .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn), .cnt_sends(cnt_sends), .cnt_writes(cnt_writes), .cnt_reads(cnt_reads), .cnt_dup(cnt_dup),
         .cnt_gap(cnt_gap), .cnt_bad_state(cnt_bad_state), .cnt_bad_pkey(cnt_bad_pkey), .cnt_bad_qkey(cnt_bad_qkey), .cnt_no_recv(cnt_no_recv),
@@ -267,9 +280,15 @@ module frnic_resp #(
     wire [511:0] pay_tdata;
     wire pay_tvalid, pay_tready, pay_tuser;
 
+    // Payload goes on to be aligned; an atomic's is the back's. Never both at a time: a READ is over when all its packets have left.
+    wire resp_mine;
+    wire align_ready;
+
+    assign resp_ready = resp_mine || align_ready;
+
     frnic_resp_back #(.LOG_QPS(LOG_QPS), .LOG_GIDS(LOG_GIDS), .LOG_PKEYS(LOG_PKEYS), .REC_BITS(R_W), .DESC_BITS(TXD_W)) back (
         .clk(clk), .rst(rst), .rec_valid(rec_valid), .rec_ready(rec_ready), .rec(rec), .reading(reading),
-        .reads_index(reads_index), .reads(reads), .wr_st_valid(wr_st_valid), .wr_st_error(wr_st_error), .cqe_valid(cqe_valid), .cqe_ready(cqe_ready), .cqe_cqn(cqe_cqn),
+        .reads_index(reads_index), .reads(reads), .atomics(atomics), .wr_st_valid(wr_st_valid), .wr_st_error(wr_st_error), .cqe_valid(cqe_valid), .cqe_ready(cqe_ready), .cqe_cqn(cqe_cqn),
         .cqe_data(cqe_data), .cqe_solicited(cqe_solicited),
         .gid_index(gid_index), .gid_valid(gid_valid), .gid_ipv6(gid_ipv6), .gid_vlan(gid_vlan), .gid_vid(gid_vid), .gid_smac(gid_smac),
         .gid(gid), .pkey_index(b_pkey_index), .pkey(b_pkey),
@@ -277,20 +296,24 @@ module frnic_resp #(
         .xl_kernel(b_kernel), .xl_access(b_access), .xl_va(b_va), .xl_len(b_len), .v_valid(v_valid && back_reg), .v_code(v_code),
         .p_valid(p_valid && back_reg), .p_ready(b_p_ready), .p_addr(p_addr), .p_len(p_len), .p_last(p_last), .p_error(p_error),
         .req_valid(req_valid), .req_ready(req_ready), .req_addr(req_addr), .req_len(req_len),
+        .resp_mine(resp_mine), .resp_valid(resp_valid), .resp_data(resp_data), .resp_last(resp_last), .resp_error(resp_error),
+        .at_cmd_valid(at_cmd_valid), .at_cmd_ready(at_cmd_ready), .at_cmd_addr(at_cmd_addr), .at_cmd_len(at_cmd_len),
+        .at_cmd_src_off(at_cmd_src_off), .at_data_valid(at_data_valid), .at_data_ready(at_data_ready), .at_data(at_data),
+        .at_st_valid(at_st_valid), .at_st_error(at_st_error),
         .pc_valid(pc_valid), .pc_ready(pc_ready), .pc_lane(pc_lane), .pc_len(pc_len), .pc_first(pc_first), .pc_last(pc_last), .pc_off(pc_off),
         .desc_valid(desc_valid), .desc_ready(desc_ready), .desc(desc), .ev_sent(ev_sent), .ev_poisoned(ev_poisoned),
         .ev_left(m_axis_tvalid && m_axis_tready && m_axis_tlast),
         .lw_valid(lw_valid[1]), .lw_qpn(lw_qpn[47:24]), .lw_op(lw_op[3:2]), .lw_mask(lw_mask[15:8]), .lw_event(lw_event[15:8]),
         .lw_inc(lw_inc[7:4]), .lw_data(lw_data[1023:512]), .lw_done(lw_done[1]),
         .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_clear(chg_clear), .sweep(sweep), .idle(back_idle),
-        .cnt_ack(cnt_ack), .cnt_rnr(cnt_rnr), .cnt_seq(cnt_seq), .cnt_inv(cnt_inv), .cnt_access(cnt_access), .cnt_op(cnt_op), .cnt_tx(cnt_tx),
+        .cnt_ack(cnt_ack), .cnt_rnr(cnt_rnr), .cnt_seq(cnt_seq), .cnt_inv(cnt_inv), .cnt_access(cnt_access), .cnt_op(cnt_op), .cnt_atomics(cnt_atomics), .cnt_tx(cnt_tx),
         .cnt_tx_bytes(cnt_tx_bytes)
     );
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_tx_align align (
         .clk(clk), .rst(rst), .pc_valid(pc_valid), .pc_ready(pc_ready), .pc_lane(pc_lane), .pc_len(pc_len), .pc_first(pc_first),
-        .pc_last(pc_last), .pc_off(pc_off), .resp_valid(resp_valid), .resp_ready(resp_ready), .resp_data(resp_data), .resp_last(resp_last),
+        .pc_last(pc_last), .pc_off(pc_off), .resp_valid(resp_valid && !resp_mine), .resp_ready(align_ready), .resp_data(resp_data), .resp_last(resp_last),
         .resp_error(resp_error), .m_axis_tdata(pay_tdata), .m_axis_tvalid(pay_tvalid), .m_axis_tready(pay_tready), .m_axis_tlast(),
         .m_axis_tuser(pay_tuser)
     );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Back of the responder: takes the front's records in order once their writes are answered: completion, then ACK or NAK or READ responses, then the
-// end of the QP. So no completion and no answer passes its data (protocol rule 19). Documentation/microarchitecture.md, 7.3.1.
+// Back of the responder: takes the front's records in order once their writes are answered: completion, then ACK or NAK or READ responses or an atomic
+// operation and its result, then the end of the QP. So no completion and no answer passes its data (protocol rule 19). Documentation/microarchitecture.md, 7.3.1.
 
 `resetall
 `timescale 1ns / 1ps
@@ -13,6 +13,8 @@ module frnic_resp_back #(
     // log2 of the QPs, of the records
     parameter LOG_QPS = 12,
     parameter LOG_RECS = 4,
+    // log2 of the results of atomics that a QP keeps
+    parameter LOG_RES = 4,
     // log2 of the GID and P_Key tables
     parameter LOG_GIDS = 7,
     parameter LOG_PKEYS = 7,
@@ -27,9 +29,10 @@ module frnic_resp_back #(
     output wire                 rec_ready,
     input  wire [REC_BITS-1:0]  rec,
     output wire                 reading,
-    // READs of a QP that are not answered yet, two cycles later
+    // READs and atomics of a QP that are not answered yet, two cycles later; atomics: there is one among them
     input  wire [LOG_QPS-1:0]   reads_index,
     output reg  [7:0]           reads,
+    output wire                 atomics,
     // Status of the front's writes
     input  wire                 wr_st_valid,
     input  wire                 wr_st_error,
@@ -68,11 +71,27 @@ module frnic_resp_back #(
     input  wire [12:0]          p_len,
     input  wire                 p_last,
     input  wire                 p_error,
-    // frnic_dma_rd: payload of READ responses
+    // frnic_dma_rd: payload of READ responses, which others take; what an atomic finds, which is taken here (resp_mine)
     output wire                 req_valid,
     input  wire                 req_ready,
     output wire [63:0]          req_addr,
     output wire [12:0]          req_len,
+    output wire                 resp_mine,
+    input  wire                 resp_valid,
+    input  wire [511:0]         resp_data,
+    input  wire                 resp_last,
+    input  wire                 resp_error,
+    // frnic_dma_wr: what an atomic leaves
+    output wire                 at_cmd_valid,
+    input  wire                 at_cmd_ready,
+    output wire [63:0]          at_cmd_addr,
+    output wire [12:0]          at_cmd_len,
+    output wire [5:0]           at_cmd_src_off,
+    output wire                 at_data_valid,
+    input  wire                 at_data_ready,
+    output wire [511:0]         at_data,
+    input  wire                 at_st_valid,
+    input  wire                 at_st_error,
     // Pieces for frnic_tx_align
     output wire                 pc_valid,
     input  wire                 pc_ready,
@@ -112,6 +131,7 @@ module frnic_resp_back #(
     output reg                  cnt_inv,
     output reg                  cnt_access,
     output reg                  cnt_op,
+    output reg                  cnt_atomics,
     output reg                  cnt_tx,
     output reg  [13:0]          cnt_tx_bytes
 );
@@ -123,8 +143,9 @@ module frnic_resp_back #(
     localparam QPS = 1 << LOG_QPS;
     localparam STATUS = `FRNIC_CMD_QP_LIVE9_STATUS_LSB - 1024;
     localparam VENDOR_ERR = `FRNIC_CMD_QP_LIVE9_VENDOR_ERR_LSB - 1024;
-    localparam [3:0] ST_IDLE = 4'd0, ST_WAIT = 4'd1, ST_CQE = 4'd2, ST_ANS = 4'd3, ST_TX = 4'd4, ST_ROOM = 4'd5, ST_XREQ = 4'd6, ST_XV = 4'd7,
-                     ST_MAP = 4'd8, ST_READ = 4'd9, ST_DESC = 4'd10, ST_FLUSHED = 4'd11, ST_LW = 4'd12, ST_NEXT = 4'd13;
+    localparam [4:0] ST_IDLE = 5'd0, ST_WAIT = 5'd1, ST_CQE = 5'd2, ST_ANS = 5'd3, ST_TX = 5'd4, ST_ROOM = 5'd5, ST_XREQ = 5'd6, ST_XV = 5'd7,
+                     ST_MAP = 5'd8, ST_READ = 5'd9, ST_DESC = 5'd10, ST_FLUSHED = 5'd11, ST_LW = 5'd12, ST_NEXT = 5'd13, ST_AREAD = 5'd14,
+                     ST_AWAIT = 5'd15, ST_ACMD = 5'd16, ST_ADATA = 5'd17, ST_AST = 5'd18, ST_AGAIN = 5'd19;
 
     // ---- Records, and what has happened to their QPs since: mute (no answers), dead (nothing at all) ----
     wire [REC_BITS-1:0] r;
@@ -134,11 +155,16 @@ module frnic_resp_back #(
     reg [RECS-1:0] dead_reg = {RECS{1'b0}};
     reg [RECS-1:0] fresh_reg = {RECS{1'b0}};
     reg [RECS-1:0] asks_reg = {RECS{1'b0}};
+    reg [RECS-1:0] atomic_recs_reg = {RECS{1'b0}};
+    reg atomics_reg = 1'b0;
     reg [RECS*LOG_QPS-1:0] index_reg = {(RECS*LOG_QPS){1'b0}};
     reg [LOG_RECS-1:0] in_reg = {LOG_RECS{1'b0}};
     reg [LOG_RECS-1:0] out_reg = {LOG_RECS{1'b0}};
     integer i;
     integer k;
+    integer b;
+
+    assign atomics = atomics_reg;
 
     always @* begin
         reads = 8'd0;
@@ -150,6 +176,12 @@ module frnic_resp_back #(
     always @(posedge clk) begin
         for (k = 0; k < RECS; k = k + 1) begin
             asks_reg[k] <= fresh_reg[k] && index_reg[k*LOG_QPS +: LOG_QPS] == reads_index;
+        end
+        atomics_reg <= 1'b0;
+        for (k = 0; k < RECS; k = k + 1) begin
+            if (fresh_reg[k] && atomic_recs_reg[k] && index_reg[k*LOG_QPS +: LOG_QPS] == reads_index) begin
+                atomics_reg <= 1'b1;
+            end
         end
     end
 
@@ -165,6 +197,7 @@ module frnic_resp_back #(
             mute_reg[in_reg] <= chg_valid && chg_index == rec[R_QPN +: LOG_QPS] && (chg_clear || chg_state == `FRNIC_QP_STATE_ERR);
             dead_reg[in_reg] <= chg_valid && chg_index == rec[R_QPN +: LOG_QPS] && chg_clear;
             fresh_reg[in_reg] <= rec[R_FRESH];
+            atomic_recs_reg[in_reg] <= rec[R_ANS +: 2] == ANS_ATOMIC;
             in_reg <= in_reg + 1'b1;
         end
         if (r_take) begin
@@ -188,6 +221,7 @@ module frnic_resp_back #(
         end
     end
 
+    wire is_atomic = r[R_ANS +: 2] == ANS_ATOMIC;
     wire mute = mute_reg[out_reg];
     wire dead = dead_reg[out_reg];
 
@@ -202,7 +236,7 @@ module frnic_resp_back #(
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
-    reg [3:0] state_reg = ST_IDLE;
+    reg [4:0] state_reg = ST_IDLE;
     reg [6:0] left_reg = 7'd0;
     reg failed_reg = 1'b0;     // a write of this record failed
     // QPs that a failed write has ended: what completes now was not received; the first one to complete is the entry that was in use then
@@ -221,6 +255,10 @@ module frnic_resp_back #(
     reg [12:0] b_len_reg = 13'd0;
     reg a_last_reg = 1'b0;
     reg a_first_reg = 1'b0;
+    // Atomic: what it found, its result to be given
+    reg [63:0] orig_reg = 64'd0;
+    reg atomic_reg = 1'b0;
+    reg [1:0] wait_reg = 2'd0;
     // Answer at hand
     reg [7:0] syn_reg = 8'd0;
     reg [23:0] psn_reg = 24'd0;
@@ -239,7 +277,7 @@ module frnic_resp_back #(
     wire piece_room;
 
     assign st_take = state_reg == ST_WAIT && left_reg != 7'd0;
-    assign reading = state_reg >= ST_ROOM && state_reg <= ST_FLUSHED;
+    assign reading = state_reg >= ST_ROOM && state_reg <= ST_FLUSHED && !is_atomic;
     assign r_take = state_reg == ST_NEXT;
     assign idle = state_reg == ST_IDLE && !r_valid && out_count_reg == 4'd0;
 
@@ -264,7 +302,9 @@ module frnic_resp_back #(
     assign pkey_index = r[R_PKIDX +: LOG_PKEYS];
 
     wire in_read = state_reg == ST_DESC;
-    wire [4:0] ext_len = !in_read || rd_aeth ? 5'd4 : 5'd0;
+    // The answer is an atomic's result.
+    wire in_atomic = !in_read && atomic_reg && syn_reg == SYN_ACK;
+    wire [4:0] ext_len = in_atomic ? 5'd12 : !in_read || rd_aeth ? 5'd4 : 5'd0;
     wire [23:0] msn = r[R_MSN +: 24];
 
     always @* begin
@@ -280,13 +320,16 @@ module frnic_resp_back #(
         desc[TXD_TCLASS +: 8] = r[R_TCLASS +: 8];
         desc[TXD_HOP +: 8] = r[R_HOP +: 8];
         desc[TXD_FLOW +: 20] = r[R_FLOW +: 20];
-        desc[TXD_OPCODE +: 8] = !in_read ? 8'h11 : rd_first_reg ? (rd_last ? 8'h10 : 8'h0d) : (rd_last ? 8'h0f : 8'h0e);
+        desc[TXD_OPCODE +: 8] = in_atomic ? 8'h12 : !in_read ? 8'h11 : rd_first_reg ? (rd_last ? 8'h10 : 8'h0d) : (rd_last ? 8'h0f : 8'h0e);
         desc[TXD_PKEY +: 16] = pkey;
         desc[TXD_DQPN +: 24] = r[R_DQPN +: 24];
         desc[TXD_PSN +: 24] = in_read ? rd_psn_reg : psn_reg;
         desc[TXD_LEN +: 13] = in_read ? rd_len : 13'd0;
         desc[TXD_EXT_LEN +: 5] = ext_len;
         desc[TXD_EXT +: 32] = {msn[7:0], msn[15:8], msn[23:16], in_read ? SYN_ACK : syn_reg};
+        for (b = 0; b < 8; b = b + 1) begin
+            desc[TXD_EXT + 32 + 8 * b +: 8] = in_atomic ? orig_reg[56 - 8 * b +: 8] : 8'd0;
+        end
     end
 
     assign desc_valid = (state_reg == ST_TX && !mute && gid_valid && out_count_reg < 4'd12) || state_reg == ST_DESC;
@@ -298,13 +341,13 @@ module frnic_resp_back #(
     assign xl_pd = r[R_PD +: 24];
     assign xl_qpn = r[R_QPN +: 24];
     assign xl_kernel = r[R_KERNEL];
-    assign xl_access = 8'd1 << `FRNIC_ACCESS_REMOTE_READ_BIT;
+    assign xl_access = 8'd1 << (is_atomic ? `FRNIC_ACCESS_REMOTE_ATOMIC_BIT : `FRNIC_ACCESS_REMOTE_READ_BIT);
     assign xl_va = rd_va_reg;
-    assign xl_len = {19'd0, rd_len};
+    assign xl_len = is_atomic ? 32'd8 : {19'd0, rd_len};
     assign p_ready = state_reg == ST_MAP;
-    assign req_valid = state_reg == ST_READ && piece_room;
+    assign req_valid = (state_reg == ST_READ && piece_room) || state_reg == ST_AREAD;
     assign req_addr = a_addr_reg;
-    assign req_len = a_len_reg;
+    assign req_len = is_atomic ? 13'd8 : a_len_reg;
 
     /* verilator lint_off UNUSED */
     wire [6:0] hdr_len = txd_header_len(gid_ipv6, gid_vlan, rd_aeth ? 5'd4 : 5'd0);
@@ -312,10 +355,29 @@ module frnic_resp_back #(
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_fifo #(.WIDTH(6 + 13 + 1 + 1 + 6), .LOG_DEPTH(5)) pieces (
-        .clk(clk), .rst(rst), .wr_data({a_addr_reg[5:0], a_len_reg, a_first_reg, a_last_reg, hdr_len[5:0]}), .wr_valid(req_valid && req_ready),
+        .clk(clk), .rst(rst), .wr_data({a_addr_reg[5:0], a_len_reg, a_first_reg, a_last_reg, hdr_len[5:0]}), .wr_valid(state_reg == ST_READ && req_valid && req_ready),
         .wr_ready(piece_room), .rd_data({pc_lane, pc_len, pc_first, pc_last, pc_off}), .rd_valid(pc_valid), .rd_ready(pc_ready), .count()
     );
     /* verilator lint_on PINCONNECTEMPTY */
+
+    // ---- Atomics: one at a time in the whole device, read, changed, written. Its result stands in the QP's memory before it is answered ----
+    wire [63:0] found = resp_data[{a_addr_reg[5:3], 6'd0} +: 64];
+    wire swaps = !r[R_CAS] || orig_reg == r[R_COMPARE +: 64];
+    wire [63:0] kept;
+    wire keep = (state_reg == ST_AST && at_st_valid && !at_st_error) || (state_reg == ST_ACMD && !swaps);
+
+    assign resp_mine = state_reg == ST_AWAIT;
+    assign at_cmd_valid = state_reg == ST_ACMD && swaps;
+    assign at_cmd_addr = a_addr_reg;
+    assign at_cmd_len = 13'd8;
+    assign at_cmd_src_off = 6'd0;
+    assign at_data_valid = state_reg == ST_ADATA;
+    assign at_data = {448'd0, r[R_CAS] ? r[R_SWAP +: 64] : orig_reg + r[R_SWAP +: 64]};
+
+    frnic_ram_sdp #(.WIDTH(64), .LOG_DEPTH(LOG_QPS + LOG_RES), .READ_LATENCY(2)) results (
+        .clk(clk), .wr_en(keep), .wr_addr({r_index, r[R_SLOT +: LOG_RES]}), .wr_data(orig_reg), .rd_en(state_reg == ST_AGAIN && wait_reg == 2'd0),
+        .rd_addr({r_index, r[R_SLOT +: LOG_RES]}), .rd_data(kept)
+    );
 
     // ---- The QP's end ----
     assign lw_valid = state_reg == ST_LW;
@@ -339,6 +401,8 @@ module frnic_resp_back #(
         cnt_inv <= 1'b0;
         cnt_access <= 1'b0;
         cnt_op <= 1'b0;
+        cnt_atomics <= keep;
+        wait_reg <= wait_reg + 2'd1;
         cnt_tx <= desc_valid && desc_ready;
         cnt_tx_bytes <= {1'b0, desc_valid && desc_ready ? desc[TXD_LEN +: 13] : 13'd0};
         out_count_reg <= out_count_reg + {3'd0, desc_valid && desc_ready} - {3'd0, ev_left} - {3'd0, ev_poisoned};
@@ -361,6 +425,7 @@ module frnic_resp_back #(
                 syn_reg <= r[R_SYN +: 8];
                 psn_reg <= r[R_PSN +: 24];
                 end_reg <= r[R_END];
+                atomic_reg <= 1'b0;
                 if (r_valid) begin
                     state_reg <= ST_WAIT;
                 end
@@ -391,6 +456,11 @@ module frnic_resp_back #(
                     state_reg <= end_reg ? ST_LW : ST_NEXT;
                 end else if (r[R_ANS +: 2] == ANS_READ && !failed_reg) begin
                     state_reg <= gid_valid ? ST_ROOM : ST_NEXT;
+                end else if (is_atomic && !failed_reg) begin
+                    a_first_reg <= 1'b1;
+                    bad_psn_reg <= r[R_PSN +: 24];
+                    wait_reg <= 2'd0;
+                    state_reg <= r[R_FRESH] ? ST_XREQ : ST_AGAIN;
                 end else if (r[R_ANS +: 2] != ANS_NONE || (failed_reg && r[R_RC])) begin
                     state_reg <= ST_TX;
                 end else begin
@@ -403,7 +473,7 @@ module frnic_resp_back #(
                 end
                 if (desc_valid && desc_ready) begin
                     case (syn_reg)
-                        SYN_ACK: cnt_ack <= 1'b1;
+                        SYN_ACK: cnt_ack <= !atomic_reg;
                         SYN_SEQ: cnt_seq <= 1'b1;
                         SYN_INV: cnt_inv <= 1'b1;
                         SYN_ACCESS: cnt_access <= 1'b1;
@@ -433,7 +503,7 @@ module frnic_resp_back #(
                     if (v_code != 8'd0) begin
                         rd_bad_reg <= 1'b1;
                         rd_code_reg <= `FRNIC_VENDOR_ERR_RKEY;
-                        bad_psn_reg <= bad_psn_reg;
+                        bad_psn_reg <= rd_psn_reg;
                         state_reg <= ST_FLUSHED;
                     end else begin
                         state_reg <= ST_MAP;
@@ -454,9 +524,9 @@ module frnic_resp_back #(
                     if (p_error) begin
                         rd_bad_reg <= 1'b1;
                         rd_code_reg <= `FRNIC_VENDOR_ERR_DMA_READ;
-                        bad_psn_reg <= bad_psn_reg;
+                        bad_psn_reg <= rd_psn_reg;
                     end
-                    state_reg <= p_error ? ST_FLUSHED : p_last ? ST_DESC : ST_MAP;
+                    state_reg <= p_error ? ST_FLUSHED : !p_last ? ST_MAP : is_atomic ? ST_AREAD : ST_DESC;
                     if (p_last) begin
                         a_first_reg <= 1'b1;
                     end
@@ -490,6 +560,47 @@ module frnic_resp_back #(
                     psn_reg <= bad_psn_reg;
                     end_reg <= rd_bad_reg && !mute;
                     state_reg <= rd_bad_reg && !mute ? ST_TX : ST_NEXT;
+                end
+            end
+
+            ST_AREAD: begin
+                if (req_ready) begin
+                    state_reg <= ST_AWAIT;
+                end
+            end
+            ST_AWAIT: begin
+                if (resp_valid && resp_last) begin
+                    orig_reg <= found;
+                    atomic_reg <= 1'b1;
+                    rd_bad_reg <= resp_error;
+                    rd_code_reg <= `FRNIC_VENDOR_ERR_DMA_WRITE;
+                    state_reg <= resp_error ? ST_FLUSHED : ST_ACMD;
+                end
+            end
+            ST_ACMD: begin
+                if (!swaps) begin
+                    state_reg <= ST_TX;
+                end else if (at_cmd_ready) begin
+                    state_reg <= ST_ADATA;
+                end
+            end
+            ST_ADATA: begin
+                if (at_data_ready) begin
+                    state_reg <= ST_AST;
+                end
+            end
+            ST_AST: begin
+                if (at_st_valid) begin
+                    rd_bad_reg <= at_st_error;
+                    rd_code_reg <= `FRNIC_VENDOR_ERR_DMA_WRITE;
+                    state_reg <= at_st_error ? ST_FLUSHED : ST_TX;
+                end
+            end
+            ST_AGAIN: begin
+                if (wait_reg == 2'd2) begin
+                    orig_reg <= kept;
+                    atomic_reg <= 1'b1;
+                    state_reg <= ST_TX;
                 end
             end
 

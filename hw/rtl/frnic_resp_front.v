@@ -114,9 +114,10 @@ module frnic_resp_front #(
     input  wire                 rec_ready,
     output wire [REC_BITS-1:0]  rec,
     input  wire                 reading,
-    // READs of a QP that are not answered yet, two cycles later
+    // READs and atomics of a QP that are not answered yet, two cycles later; atomics: there is one among them
     output wire [LOG_QPS-1:0]   reads_index,
     input  wire [7:0]           reads,
+    input  wire                 atomics,
     // Level: everything is forgotten
     input  wire                 sweep,
     output wire                 idle,
@@ -155,6 +156,7 @@ module frnic_resp_front #(
                      ST_WALK = 5'd8, ST_SGE = 5'd9, ST_XREQ = 5'd10, ST_XV = 5'd11, ST_MAP = 5'd12, ST_CMD = 5'd14,
                      ST_PLACED = 5'd16, ST_END = 5'd17, ST_DRAIN = 5'd18, ST_REC = 5'd19, ST_LW = 5'd20, ST_WB = 5'd21, ST_FLUSH = 5'd22, ST_RES = 5'd23,
                      ST_OLD = 5'd24;
+    // W_READ: atomics as well
     localparam [2:0] W_SEND = 3'd0, W_WRITE = 3'd1, W_READ = 3'd2, W_UD = 3'd3, W_FLUSH = 3'd4;
     localparam [1:0] MSG_IDLE = 2'd0, MSG_SEND = 2'd1, MSG_WRITE = 2'd2;
     // Verdicts: served; no entry; invalid; key; entry too short; local fault; dropped; gap; repeated
@@ -196,6 +198,11 @@ module frnic_resp_front #(
     wire [63:0] reth_va = {swap32(ext[31:0]), swap32(ext[63:32])};
     wire [31:0] reth_key = swap32(ext[95:64]);
     wire [31:0] reth_len = swap32(ext[127:96]);
+    wire atomic = flags[F_ATOMIC_ETH];
+    wire cas = atomic && meta_reg[META_OPCODE +: 5] == 5'h13;
+    wire [63:0] swap_add = {swap32(ext[127:96]), swap32(ext[159:128])};
+    wire [63:0] compare = {swap32(ext[191:160]), swap32(ext[223:192])};
+    wire [31:0] ask_len = atomic ? 32'd8 : reth_len;
     wire [31:0] deth_qkey = swap32(ext[31:0]);
     wire [23:0] deth_qpn = {ext[47:40], ext[55:48], ext[63:56]};
     wire [31:0] imm = flags[F_DETH] ? ext[95:64] : flags[F_RETH] ? ext[159:128] : flags[F_IETH] ? swap32(ext[31:0]) : ext[31:0];
@@ -238,7 +245,7 @@ module frnic_resp_front #(
     reg [31:0] p_rkey_reg = 32'd0;
     reg [31:0] p_left_reg = 32'd0;
 
-    // READs that are remembered: a ring in PSN order, oldest first, and the last PSN of that one
+    // READs and atomics that are remembered: a ring in PSN order, oldest first, and the last PSN of that one
     reg [LOG_RES-1:0] p_res_head_reg = {LOG_RES{1'b0}};
     reg [LOG_RES:0] p_res_num_reg = {(LOG_RES+1){1'b0}};
     reg [23:0] p_res_old_reg = 24'd0;
@@ -260,8 +267,8 @@ module frnic_resp_front #(
         .clk(clk), .wr_en(state_reg == ST_WB), .wr_addr(index_reg), .wr_data(own), .rd_en(state_reg == ST_LOAD), .rd_addr(index_reg), .rd_data(own_mem)
     );
 
-    // ---- READs that may be asked for again (the model's struct resp_res): PSN, PSNs, address, key, length ----
-    localparam RES_W = 24 + 24 + 64 + 32 + 32;
+    // ---- READs and atomics that may be asked for again (the model's struct resp_res): PSN, PSNs, address, key, length, which ----
+    localparam RES_W = 24 + 24 + 64 + 32 + 32 + 2;
     reg [LOG_RES:0] res_i_reg = {(LOG_RES+1){1'b0}};
     wire [LOG_RES-1:0] res_new = p_res_head_reg + p_res_num_reg[LOG_RES-1:0];
     wire [LOG_RES-1:0] res_at = p_res_head_reg + res_i_reg[LOG_RES-1:0];
@@ -273,13 +280,13 @@ module frnic_resp_front #(
     wire res_ask = (state_reg == ST_RES || state_reg == ST_OLD) && wait_reg == 2'd0;
 
     frnic_ram_sdp #(.WIDTH(RES_W), .LOG_DEPTH(LOG_QPS + LOG_RES), .READ_LATENCY(2)) res_ram (
-        .clk(clk), .wr_en(res_put), .wr_addr({index_reg, res_new}), .wr_data({reth_len, reth_key, reth_va, npsn, psn}), .rd_en(res_ask),
+        .clk(clk), .wr_en(res_put), .wr_addr({index_reg, res_new}), .wr_data({cas, atomic, ask_len, reth_key, reth_va, npsn, psn}), .rd_en(res_ask),
         .rd_addr({index_reg, res_at}), .rd_data(res)
     );
 
     // The repeated packet against the one at hand, a cycle before it is judged
     wire [23:0] res_pos = psn - res_psn;
-    reg res_inside_reg = 1'b0;    // its PSN is one of this READ's
+    reg res_inside_reg = 1'b0;    // its PSN is one of this READ's or atomic's, and it is of the same kind
     reg res_before_reg = 1'b0;    // it came before this READ
     reg res_key_reg = 1'b0;
     reg res_part_reg = 1'b0;      // it ends with a whole packet, or where the READ ended
@@ -290,6 +297,7 @@ module frnic_resp_front #(
     reg [63:0] res_va_reg = 64'd0;
     reg [31:0] res_len_reg = 32'd0;
     reg [23:0] dup_psn_reg = 24'd0;
+    reg [LOG_RES-1:0] dup_at_reg = {LOG_RES{1'b0}};
     wire res_match = res_inside_reg && res_key_reg && reth_va == res_va_reg + {28'd0, res_off_reg} && {4'd0, reth_len} + res_off_reg <= {4'd0, res_len_reg} &&
                      res_end_reg <= {1'b0, res_npsn_reg} && (res_part_reg || res_end_reg == {1'b0, res_npsn_reg});
     // A repeated packet lies at most half the number space behind what is expected (IBTA 9.7.2): what ended before that is asked for no more, and its
@@ -400,7 +408,7 @@ module frnic_resp_front #(
     assign xl_qpn = qpn;
     assign xl_kernel = c_kernel;
     assign xl_access = pl_sge_reg ? 8'd1 << `FRNIC_ACCESS_LOCAL_WRITE_BIT :
-                       what_reg == W_READ ? 8'd1 << `FRNIC_ACCESS_REMOTE_READ_BIT : 8'd1 << `FRNIC_ACCESS_REMOTE_WRITE_BIT;
+                       what_reg == W_READ ? 8'd1 << (atomic ? `FRNIC_ACCESS_REMOTE_ATOMIC_BIT : `FRNIC_ACCESS_REMOTE_READ_BIT) : 8'd1 << `FRNIC_ACCESS_REMOTE_WRITE_BIT;
     assign xl_va = x_va_reg;
     assign xl_len = x_len_reg;
     assign xl_check = x_check_reg;
@@ -419,21 +427,22 @@ module frnic_resp_front #(
     wire [32:0] placed_next = {1'b0, placed} + {20'd0, len};
     wire [63:0] m_va = is_start ? reth_va : p_va_reg;
     wire [31:0] m_key = is_start ? reth_key : p_rkey_reg;
-    wire [31:0] m_left = is_start ? reth_len : p_left_reg;
+    wire [31:0] m_left = is_start ? ask_len : p_left_reg;
     wire send_ok = length_fits && placed_next <= {1'b0, MSG_MAX} && !flags[F_IETH]; // remote invalidation is not there yet
     wire write_ok = c_access[`FRNIC_ACCESS_REMOTE_WRITE_BIT] && length_fits && m_left <= MSG_MAX &&
                     (is_end ? {19'd0, len} == m_left : {19'd0, len} < m_left);
     wire [7:0] c_ird = conn_reg[`FRNIC_CMD_QP_IRD_LSB +: 8];
     wire read_ok = flags[F_RETH] && c_ird != 8'd0 && c_access[`FRNIC_ACCESS_REMOTE_READ_BIT] && reth_len <= MSG_MAX;
-    wire asks_ok = seq_ok && (is_send ? send_ok : is_write ? write_ok : read_ok && reads < c_ird);
+    wire atomic_ok = atomic && c_ird != 8'd0 && c_access[`FRNIC_ACCESS_REMOTE_ATOMIC_BIT] && reth_va[2:0] == 3'd0;
+    wire asks_ok = seq_ok && (is_send ? send_ok : is_write ? write_ok : (read_ok || atomic_ok) && reads < c_ird);
     wire needs_entry = is_send ? is_start : is_write && flags[F_IMM];
-    // The whole range of a WRITE at its start; before an entry is taken; of a READ.
-    wire needs_range = is_write ? len != 13'd0 && (flags[F_IMM] || (is_start && {19'd0, len} != reth_len)) : !is_send && reth_len != 32'd0;
-    wire [31:0] read_up = reth_len + {19'd0, mtu} - 32'd1;
+    // The whole range of a WRITE at its start; before an entry is taken; of a READ or atomic.
+    wire needs_range = is_write ? len != 13'd0 && (flags[F_IMM] || (is_start && {19'd0, len} != reth_len)) : !is_send && ask_len != 32'd0;
+    wire [31:0] read_up = ask_len + {19'd0, mtu} - 32'd1;
     /* verilator lint_off UNUSED */
     wire [31:0] read_n = read_up >> (4'd7 + {1'b0, c_pm});
     /* verilator lint_on UNUSED */
-    wire [23:0] npsn = !(is_send || is_write) && reth_len > {19'd0, mtu} ? read_n[23:0] : 24'd1;
+    wire [23:0] npsn = !(is_send || is_write) && ask_len > {19'd0, mtu} ? read_n[23:0] : 24'd1;
 
     wire signed [23:0] diff = frnic_psn_diff(psn, epsn_reg);
     wire older = diff < 24'sd0;
@@ -488,13 +497,15 @@ module frnic_resp_front #(
     wire [7:0] sol_flag = {7'd0, meta_reg[META_SOLICITED]} << `FRNIC_CQE_FLAG_SOLICITED_BIT;
 
     assign rec_valid = state_reg == ST_REC;
-    assign rec = {o_ans_reg == ANS_READ && !dup_read_reg, p_have_reg && !gone_reg, o_read_len_reg, reth_key, reth_va, c_pm, c_kernel, c_pd, remote_qpn, conn_reg[`FRNIC_CMD_QP_PKEY_INDEX_LSB +: 8],
+    wire [191:0] rec_cqe = o_ans_reg == ANS_ATOMIC ? {64'd0, compare, swap_add} :
+        {o_vlan_reg, {{(8-LOG_PKEYS){1'b0}}, what_reg == W_UD ? pk_reg : {LOG_PKEYS{1'b0}}}, o_vendor_reg, o_status_reg, o_src_reg, o_imm_reg, o_bytes_reg,
+         o_flags_reg, o_tag_reg, o_op_reg, qpn};
+    assign rec = {(o_ans_reg == ANS_READ || o_ans_reg == ANS_ATOMIC) && !dup_read_reg, p_have_reg && !gone_reg, o_read_len_reg, reth_key, reth_va, c_pm, c_kernel, c_pd, remote_qpn, conn_reg[`FRNIC_CMD_QP_PKEY_INDEX_LSB +: 8],
                   conn_reg[`FRNIC_CMD_QP_SGID_INDEX_LSB +: 8], conn_reg[`FRNIC_CMD_QP_ATTR_MASK_LSB +: 16], conn_reg[`FRNIC_CMD_QP_DGID_LSB +: 128],
                   conn_reg[`FRNIC_CMD_QP_FLOW_FLOW_LABEL_LSB +: 20], conn_reg[`FRNIC_CMD_QP_HOP_LIMIT_LSB +: 8],
                   conn_reg[`FRNIC_CMD_QP_TCLASS_LSB +: 8], conn_reg[`FRNIC_CMD_QP_DMAC_LSB +: 48],
                   o_last_status_reg, o_last_vendor_reg, o_event_reg, o_end_reg && !moved_reg, msn_reg, o_psn_reg, o_syn_reg, moved_reg ? ANS_NONE : o_ans_reg,
-                  o_vlan_reg, {{(8-LOG_PKEYS){1'b0}}, what_reg == W_UD ? pk_reg : {LOG_PKEYS{1'b0}}}, o_vendor_reg, o_status_reg, o_src_reg, o_imm_reg,
-                  o_bytes_reg, o_flags_reg, o_tag_reg, o_op_reg, qpn,
+                  rec_cqe,
                   conn_reg[`FRNIC_CMD_QP_RCQ_RECV_CQN_LSB +: 24], o_flags_reg[`FRNIC_CQE_FLAG_SOLICITED_BIT], o_cqe_reg && !gone_reg, nwr_reg, rc, qpn};
 
     // What a packet leaves is written while the next is judged, which reads behind it; if the QP ended or began anew meanwhile, nothing is.
@@ -702,6 +713,11 @@ module frnic_resp_front #(
                 end else if (what_reg == W_UD) begin
                     inc_reg <= 4'd0; // counted when it is delivered
                     state_reg <= ST_PKEY;
+                end else if (rc && diff == 24'sd0 && (is_send || is_write) && atomics) begin
+                    // What it writes must not pass the atomic (IBTA 9.5). If that waits behind a long READ: as if lost.
+                    vanish_reg <= reading;
+                    cnt_vanished <= reading;
+                    state_reg <= reading ? ST_DRAIN : ST_JUDGE;
                 end else if (rc && older) begin
                     lwop_reg <= 1'b1;
                     cnt_dup <= 1'b1;
@@ -758,16 +774,17 @@ module frnic_resp_front #(
                 end
             end
 
-            // Something that is repeated. A READ must lie in one that is remembered: same key, the address that belongs to its PSN, no byte more. All
-            // else is acknowledged up to the latest, but not beyond a READ that came after it: its answer may be lost as well.
+            // Something that is repeated. A READ must lie in one that is remembered: same key, the address that belongs to its PSN, no byte more. SENDs and
+            // WRITEs are acknowledged up to the latest, but not beyond a READ or atomic that came after: its answer may be lost as well.
             ST_RES: begin
                 if (res_i_reg == p_res_num_reg) begin
                     inc_reg[3] <= v_reg == V_DROP;
                     state_reg <= ST_END;
                 end else if (wait_reg == 2'd2) begin
-                    res_inside_reg <= res_pos < res_npsn;
+                    res_inside_reg <= res_pos < res_npsn && res[176 +: 2] == {cas, atomic};
+                    dup_at_reg <= res_at;
                     res_before_reg <= frnic_psn_diff(res_last, psn) > 24'sd0;
-                    res_key_reg <= flags[F_RETH] && reth_key == res[112 +: 32];
+                    res_key_reg <= reth_key == res[112 +: 32];
                     res_part_reg <= (reth_len & {19'd0, mtu - 13'd1}) == 32'd0;
                     res_end_reg <= {1'b0, res_pos} + {1'b0, npsn};
                     res_npsn_reg <= res_npsn;
@@ -783,6 +800,11 @@ module frnic_resp_front #(
                             dup_psn_reg <= res_psn_reg - 24'd1;
                             state_reg <= ST_END;
                         end
+                    end else if (atomic && res_inside_reg) begin
+                        // Its result is given again; memory is not touched.
+                        v_reg <= V_OK;
+                        dup_read_reg <= 1'b1;
+                        state_reg <= ST_END;
                     end else if (res_match) begin
                         v_reg <= V_OK;
                         dup_read_reg <= 1'b1;
@@ -1003,7 +1025,7 @@ module frnic_resp_front #(
                 o_event_reg <= 8'd0;
                 o_last_vendor_reg <= 8'd0;
                 o_last_status_reg <= l_status_reg;
-                o_read_len_reg <= reth_len;
+                o_read_len_reg <= !atomic ? reth_len : {23'd0, cas, {(8-LOG_RES){1'b0}}, dup_read_reg ? dup_at_reg : res_new};
                 rec_reg <= nwr_reg != 7'd0;
                 if (what_reg == W_FLUSH) begin
                     if (p_have_reg) begin
@@ -1033,7 +1055,7 @@ module frnic_resp_front #(
                                 mask_reg[7] <= 1'b1;
                             end else if (dup_read_reg) begin
                                 rec_reg <= 1'b1;
-                                o_ans_reg <= ANS_READ;
+                                o_ans_reg <= atomic ? ANS_ATOMIC : ANS_READ;
                                 o_psn_reg <= psn;
                             end else begin
                                 mask_reg[7] <= 1'b1;
@@ -1045,9 +1067,9 @@ module frnic_resp_front #(
                                 end
                                 if (what_reg == W_READ) begin
                                     rec_reg <= 1'b1;
-                                    o_ans_reg <= ANS_READ;
+                                    o_ans_reg <= atomic ? ANS_ATOMIC : ANS_READ;
                                     o_psn_reg <= psn;
-                                    cnt_reads <= 1'b1;
+                                    cnt_reads <= !atomic;
                                     p_res_num_reg <= p_res_num_reg + 1'b1;
                                     if (p_res_num_reg == {(LOG_RES+1){1'b0}}) begin
                                         p_res_old_reg <= psn + npsn - 24'd1;

@@ -34,9 +34,14 @@ localparam R_VA = 629;       // 64
 localparam R_RKEY = 693;     // 32
 localparam R_LEN = 725;      // 32
 localparam R_HAVE = 757;     // 1: a receive entry is in use, and stays so
-localparam R_FRESH = 758;    // 1: a READ that was not asked for before
+localparam R_FRESH = 758;    // 1: a READ or atomic that was not asked for before
 localparam R_W = 759;
+// An atomic has no completion and no length: in their place
+localparam R_SWAP = 58;      // 64: swap or add
+localparam R_COMPARE = 122;  // 64
+localparam R_SLOT = 725;     // 8: place of its result among those of its QP
+localparam R_CAS = 733;      // 1: compare and swap
 
-localparam [1:0] ANS_NONE = 2'd0, ANS_AETH = 2'd1, ANS_READ = 2'd2;
+localparam [1:0] ANS_NONE = 2'd0, ANS_AETH = 2'd1, ANS_READ = 2'd2, ANS_ATOMIC = 2'd3;
 localparam [7:0] SYN_ACK = 8'h1f, SYN_RNR = 8'h20, SYN_SEQ = 8'h60, SYN_INV = 8'h61, SYN_ACCESS = 8'h62, SYN_OP = 8'h63;
 /* verilator lint_on UNUSED */

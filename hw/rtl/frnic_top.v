@@ -136,14 +136,14 @@ module frnic_top #(
     localparam [31:0] FEATURES = 32'd1 << `FRNIC_REG_FEATURES_RC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UC_LSB | 32'd1 << `FRNIC_REG_FEATURES_UD_LSB |
         32'd1 << `FRNIC_REG_FEATURES_SRQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_PUSH_LSB | 32'd1 << `FRNIC_REG_FEATURES_VLAN_LSB |
         32'd1 << `FRNIC_REG_FEATURES_IPV6_LSB | 32'd1 << `FRNIC_REG_FEATURES_RESIZE_CQ_LSB | 32'd1 << `FRNIC_REG_FEATURES_TRIGGER_LSB |
-        32'd1 << `FRNIC_REG_FEATURES_ETH_LSB | 32'd1 << `FRNIC_REG_FEATURES_READ_LSB |
+        32'd1 << `FRNIC_REG_FEATURES_ETH_LSB | 32'd1 << `FRNIC_REG_FEATURES_READ_LSB | 32'd1 << `FRNIC_REG_FEATURES_ATOMIC_LSB |
         32'd1 << `FRNIC_REG_FEATURES_LOOPBACK_LSB | 32'd1 << `FRNIC_REG_FEATURES_MCAST_LSB |
         32'd1 << `FRNIC_REG_FEATURES_MIRROR_LSB;
 
     // Clients of the DMA engines; the first ones of each are small and go before payload
     localparam RD_CONTROL = 0, RD_CQ = 2, RD_WQE = 3, RD_RQ = 4, RD_XL_REQ = 5, RD_XL_RESP = 6, RD_ETH = 7, RD_RESP = 10, RD_REQ = 11,
         RD_REQ_WQE = 12, RDS = 13;
-    localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WR_ETH = 3, WR_RESP = 6, WR_REQ = 7, WRS = 8;
+    localparam WR_CONTROL = 0, WR_EQ = 1, WR_CQ = 2, WR_ETH = 3, WR_RESP = 6, WR_ATOMIC = 7, WR_REQ = 8, WRS = 9;
     // Sources of events, units behind the doorbells
     localparam EV_CONTROL = 0, EV_CQ = 1, EV_ETH = 2, EV_RQ = 3, EVS = 4;
     localparam DB_CONTROL = 0, DB_EQ = 1, DB_CQ = 2, DB_ETH = 3, DBS = 4;
@@ -717,7 +717,7 @@ module frnic_top #(
     wire req_tx_tvalid, req_tx_tready, req_tx_tlast;
     wire cnt_unknown_qp, cnt_class_unknown, cnt_mcast_unknown, cnt_mcast, cnt_class_state, cnt_bad_addr, cnt_class_pkey, cnt_cnp;
     wire cnt_sends, cnt_writes, cnt_reads, cnt_dup, cnt_gap, cnt_resp_state, cnt_resp_pkey, cnt_bad_qkey, cnt_no_recv, cnt_uc_dropped;
-    wire cnt_vanished, no_room_idle;
+    wire cnt_vanished, no_room_idle, cnt_atomics;
     wire cnt_ack_tx, cnt_rnr_tx, cnt_seq_tx, cnt_inv_tx, cnt_access_tx, cnt_op_tx, cnt_resp_pkt;
     wire [13:0] cnt_resp_bytes;
     wire cnt_wqe, cnt_wqe_err, cnt_req_pkt, cnt_retrans, cnt_ack_rx, cnt_rnr_rx, cnt_seq_rx, cnt_inv_rx, cnt_access_rx, cnt_op_rx, cnt_timeout,
@@ -789,6 +789,10 @@ module frnic_top #(
         .wr_cmd_len(wr_cmd_len[WR_RESP*13 +: 13]), .wr_cmd_src_off(wr_cmd_src_off[WR_RESP*6 +: 6]), .wr_data_valid(wr_data_valid[WR_RESP]),
         .wr_data_ready(wr_data_ready[WR_RESP]), .wr_data(wr_data[WR_RESP*512 +: 512]), .wr_st_valid(wr_st_valid[WR_RESP]),
         .wr_st_error(wr_st_error),
+        .at_cmd_valid(wr_cmd_valid[WR_ATOMIC]), .at_cmd_ready(wr_cmd_ready[WR_ATOMIC]), .at_cmd_addr(wr_cmd_addr[WR_ATOMIC*64 +: 64]),
+        .at_cmd_len(wr_cmd_len[WR_ATOMIC*13 +: 13]), .at_cmd_src_off(wr_cmd_src_off[WR_ATOMIC*6 +: 6]), .at_data_valid(wr_data_valid[WR_ATOMIC]),
+        .at_data_ready(wr_data_ready[WR_ATOMIC]), .at_data(wr_data[WR_ATOMIC*512 +: 512]), .at_st_valid(wr_st_valid[WR_ATOMIC]),
+        .at_st_error(wr_st_error),
         .req_valid(rd_req_valid[RD_RESP]), .req_ready(rd_req_ready[RD_RESP]), .req_addr(rd_req_addr[RD_RESP*64 +: 64]),
         .req_len(rd_req_len[RD_RESP*13 +: 13]), .resp_valid(rd_resp_valid[RD_RESP]), .resp_ready(rd_resp_ready[RD_RESP]),
         .resp_data(rd_resp_data), .resp_last(rd_resp_last), .resp_error(rd_resp_error),
@@ -799,7 +803,7 @@ module frnic_top #(
         .cnt_sends(cnt_sends), .cnt_writes(cnt_writes), .cnt_reads(cnt_reads), .cnt_dup(cnt_dup), .cnt_gap(cnt_gap),
         .cnt_bad_state(cnt_resp_state), .cnt_bad_pkey(cnt_resp_pkey), .cnt_bad_qkey(cnt_bad_qkey), .cnt_no_recv(cnt_no_recv),
         .cnt_vanished(cnt_vanished), .cnt_uc_dropped(cnt_uc_dropped), .cnt_ack(cnt_ack_tx), .cnt_rnr(cnt_rnr_tx), .cnt_seq(cnt_seq_tx), .cnt_inv(cnt_inv_tx),
-        .cnt_access(cnt_access_tx), .cnt_op(cnt_op_tx), .cnt_tx(cnt_resp_pkt), .cnt_tx_bytes(cnt_resp_bytes)
+        .cnt_access(cnt_access_tx), .cnt_op(cnt_op_tx), .cnt_atomics(cnt_atomics), .cnt_tx(cnt_resp_pkt), .cnt_tx_bytes(cnt_resp_bytes)
     );
 
     frnic_req #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) req (
@@ -937,7 +941,7 @@ module frnic_top #(
         {68'd0, cnt_bad_qkey} << `FRNIC_COUNTER_RX_BAD_QKEY | {68'd0, cnt_no_recv} << `FRNIC_COUNTER_RX_UD_NO_RECV |
         {68'd0, cnt_no_room} << `FRNIC_COUNTER_RX_NO_ROOM | {68'd0, cnt_uc_dropped} << `FRNIC_COUNTER_UC_DROPPED | {68'd0, cnt_cnp} << `FRNIC_COUNTER_CNP_RX |
         {68'd0, cnt_sends} << `FRNIC_COUNTER_SENDS_RX | {68'd0, cnt_writes} << `FRNIC_COUNTER_WRITES_RX |
-        {68'd0, cnt_reads} << `FRNIC_COUNTER_READS_RX | {68'd0, cnt_dup} << `FRNIC_COUNTER_DUP_REQ |
+        {68'd0, cnt_reads} << `FRNIC_COUNTER_READS_RX | {68'd0, cnt_atomics} << `FRNIC_COUNTER_ATOMICS_RX | {68'd0, cnt_dup} << `FRNIC_COUNTER_DUP_REQ |
         {68'd0, cnt_gap} << `FRNIC_COUNTER_SEQ_GAP | {68'd0, cnt_ack_tx} << `FRNIC_COUNTER_ACK_TX |
         {68'd0, cnt_rnr_tx} << `FRNIC_COUNTER_RNR_NAK_TX | {68'd0, cnt_seq_tx} << `FRNIC_COUNTER_SEQ_NAK_TX |
         {68'd0, cnt_inv_tx} << `FRNIC_COUNTER_INVREQ_NAK_TX | {68'd0, cnt_access_tx} << `FRNIC_COUNTER_ACCESS_NAK_TX |

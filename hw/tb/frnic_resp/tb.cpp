@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_resp as the peer and the host see it: messages of RC, UC and UD QPs with random lengths, MTUs, SGEs and alignments; repeated, missing and
- * refused packets; READ; write errors; flush. Around it stand small stand-ins for live words, receive entries, translation and DMA, all with random
+ * refused packets; READ; atomics; write errors; flush. Around it stand small stand-ins for live words, receive entries, translation and DMA, all with random
  * delays. Every answer, completion, event and byte of memory is compared with what the rules of the functional model (responder.c, ud.c) say.
  */
 #include <map>
@@ -21,7 +21,7 @@ static const uint64_t LIMIT = 1ull << 40; /* addresses above are not in the regi
 
 static Vtop *dut;
 static HostMem mem;
-static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read, vanished;
+static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read, seen_atomic, counted_atomics, vanished;
 
 struct Sge {
 	uint64_t addr;
@@ -75,6 +75,7 @@ struct Answer {
 	uint32_t qpn, psn, msn;
 	uint8_t opcode, syn;
 	Frame payload;
+	uint64_t orig = 0; /* of an atomic */
 };
 struct Done {
 	uint32_t cqn;
@@ -238,7 +239,7 @@ static void rq_after()
 /* Translation */
 static int xl_state; /* 0 idle, 1 verdict to come, 2 pieces */
 static unsigned int xl_delay, xl_code;
-static uint64_t xl_va;
+static uint64_t xl_va, gone_from; /* gone_from: from there on a key is refused that was good when the request came */
 static uint32_t xl_len, bad_page; /* bad_page: the page list cannot be read there */
 static bool xl_check;
 
@@ -268,14 +269,14 @@ static void xl_drive()
 static void xl_after()
 {
 	if (dut->xl_valid && dut->xl_ready) {
-		unsigned int need = dut->xl_key == KEY_L ? FRNIC_ACCESS_LOCAL_WRITE : FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ;
+		unsigned int need = dut->xl_key == KEY_L ? FRNIC_ACCESS_LOCAL_WRITE : FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ | FRNIC_ACCESS_REMOTE_ATOMIC;
 
 		xl_va = dut->xl_va;
 		xl_len = dut->xl_len;
 		xl_check = dut->xl_check;
 		xl_code = dut->xl_key != KEY_L && dut->xl_key != KEY_R ? (unsigned int)FRNIC_VENDOR_ERR_LKEY_INVALID :
 			  dut->xl_access & ~need ? (unsigned int)FRNIC_VENDOR_ERR_LKEY_ACCESS :
-			  xl_va + xl_len > LIMIT ? (unsigned int)FRNIC_VENDOR_ERR_LKEY_RANGE : 0u;
+			  xl_va + xl_len > LIMIT || (gone_from && !xl_check && xl_va >= gone_from) ? (unsigned int)FRNIC_VENDOR_ERR_LKEY_RANGE : 0u;
 		CHECK(dut->xl_access && dut->xl_pd == 7, "access 0x%x, PD %u", dut->xl_access, dut->xl_pd);
 		CHECK(xl_check || xl_len <= 4096, "%u bytes in one request", xl_len);
 		xl_state = 1;
@@ -305,8 +306,21 @@ struct WrPort {
 	decltype(dut->wr_st_valid) &st_valid = dut->wr_st_valid;
 	decltype(dut->wr_st_error) &st_error = dut->wr_st_error;
 };
+struct AtPort {
+	decltype(dut->at_cmd_ready) &cmd_ready = dut->at_cmd_ready;
+	decltype(dut->at_cmd_valid) &cmd_valid = dut->at_cmd_valid;
+	decltype(dut->at_cmd_addr) &cmd_addr = dut->at_cmd_addr;
+	decltype(dut->at_cmd_len) &cmd_len = dut->at_cmd_len;
+	decltype(dut->at_cmd_src_off) &cmd_src_off = dut->at_cmd_src_off;
+	decltype(dut->at_data_valid) &data_valid = dut->at_data_valid;
+	decltype(dut->at_data_ready) &data_ready = dut->at_data_ready;
+	decltype(dut->at_data) &data = dut->at_data;
+	decltype(dut->at_st_valid) &st_valid = dut->at_st_valid;
+	decltype(dut->at_st_error) &st_error = dut->at_st_error;
+};
 static WrPort *wp;
-static DmaWr wr(mem);
+static AtPort *ap;
+static DmaWr wr(mem), at(mem);
 static DmaRd rd(mem);
 
 /* ---- Frames in, answers out ---- */
@@ -337,9 +351,13 @@ static void judge_frame()
 	      p.dqpn, p.psn, a.opcode, q.rqpn, a.psn);
 	if (p.flags & ROCE_F_AETH)
 		CHECK(p.syndrome == a.syn && p.msn == a.msn, "syndrome 0x%x (0x%x), MSN %u (%u)", p.syndrome, a.syn, p.msn, a.msn);
+	if (p.opcode == ROCE_ATOMIC_ACK)
+		CHECK(p.swap_add == a.orig, "an atomic found 0x%llx, not 0x%llx", (unsigned long long)p.swap_add, (unsigned long long)a.orig);
 	CHECK(p.len == a.payload.size() && !memcmp(p.payload, a.payload.data(), p.len), "payload of %u (%zu) bytes", p.len, a.payload.size());
 	CHECK(p.pkey == 0xffff && !memcmp(p.sgid, q.sgid, 16) && !memcmp(p.dgid, q.dgid, 16) && !memcmp(out.data() + 6, smac, 6), "path");
-	if (p.opcode != ROCE_ACK)
+	if (p.opcode == ROCE_ATOMIC_ACK)
+		seen_atomic++;
+	else if (p.opcode != ROCE_ACK)
 		seen_read++;
 	else if (a.syn == ROCE_AETH_ACK)
 		seen_ack++;
@@ -354,6 +372,7 @@ static void tick()
 	rq_drive();
 	xl_drive();
 	wr.drive(wp);
+	at.drive(ap);
 	rd.drive(dut);
 	dut->cqe_ready = chance(60);
 	dut->m_axis_tready = chance(out_rate);
@@ -415,9 +434,11 @@ static void tick()
 		}
 	}
 	vanished += dut->cnt_vanished;
+	counted_atomics += dut->cnt_atomics;
 	rq_after();
 	xl_after();
 	wr.take(wp);
+	at.take(ap);
 	rd.take(dut);
 	dut->clk = 1;
 	dut->eval();
@@ -435,7 +456,7 @@ static void settle()
 	unsigned long n = 0, quiet = 0;
 
 	while (quiet < 400 && n++ < 400000)
-		quiet = in.empty() && dut->idle && wr.st.empty() ? quiet + 1 : (tick(), 0ul), quiet ? tick() : (void)0;
+		quiet = in.empty() && dut->idle && wr.st.empty() && at.st.empty() ? quiet + 1 : (tick(), 0ul), quiet ? tick() : (void)0;
 	CHECK(n < 400000, "it comes to an end");
 	CHECK(answers.empty(), "%zu answers are missing (first: QP 0x%x, opcode 0x%x, syndrome 0x%x, PSN 0x%x)", answers.size(), answers.front().qpn,
 	      answers.front().opcode, answers.front().syn, answers.front().psn);
@@ -514,7 +535,7 @@ static void place_va(uint64_t va, const uint8_t *d, uint32_t len)
 struct Pkt {
 	uint8_t op;
 	uint32_t psn, len = 0, imm = 0, rkey = KEY_R, dma_len = 0, qkey = QKEY, src = 0;
-	uint64_t va = 0;
+	uint64_t va = 0, swap_add = 0, compare = 0;
 	bool ackreq = false, sol = false;
 	uint16_t pkey = 0xffff;
 	Frame data;
@@ -547,7 +568,7 @@ static void send(Qp &q, Pkt &k)
 	if (fl & ROCE_F_RETH)
 		p = roce_put_reth(p, k.va, k.rkey, k.dma_len);
 	if (fl & ROCE_F_ATOMIC_ETH)
-		p = roce_put_atomic(p, k.va, k.rkey, 1, 2);
+		p = roce_put_atomic(p, k.va, k.rkey, k.swap_add, k.compare);
 	if (fl & ROCE_F_IMM) {
 		memcpy(p, &k.imm, 4);
 		p += 4;
@@ -613,6 +634,8 @@ static bool have_old[N];
 struct Asked {
 	uint32_t psn, npsn, len;
 	uint64_t va;
+	uint8_t op = ROCE_READ_REQUEST;
+	uint64_t orig = 0;
 	uint32_t last() const { return roce_psn_add(psn, npsn - 1); }
 };
 static std::deque<Asked> asked[N], forgotten[N];
@@ -765,15 +788,40 @@ static void read_answers(const Qp &q, uint64_t va, uint32_t len, uint32_t psn, u
 	} while (off < len);
 }
 
-static void remember(const Qp &q, uint32_t psn, uint32_t len, uint64_t va)
+static void remember(const Qp &q, uint32_t psn, uint32_t len, uint64_t va, uint8_t op = ROCE_READ_REQUEST, uint64_t orig = 0)
 {
 	auto &a = asked[q.qpn % N];
 
-	a.push_back({ psn, roce_npsn(len, q.mtu()), len, va });
+	a.push_back({ psn, roce_npsn(len, q.mtu()), len, va, op, orig });
 	if (a.size() > IRD) {
 		forgotten[q.qpn % N].push_back(a.front());
 		a.pop_front();
 	}
+}
+
+/* An atomic is repeated: its result is given again, to one of the same kind alone. */
+static void atomic_again(Qp &q, const Asked &r)
+{
+	uint32_t drops;
+	Pkt k{};
+	bool good = chance(70);
+
+	settle();
+	drops = q.drops;
+	k.op = r.op;
+	if (!good)
+		k.op = (uint8_t)(chance(50) ? ROCE_READ_REQUEST : r.op ^ ROCE_CMP_SWAP ^ ROCE_FETCH_ADD);
+	k.psn = r.psn;
+	k.va = r.va;
+	k.dma_len = 8;
+	k.swap_add = 1 + (rnd() >> 1);
+	k.compare = mem.get<uint64_t>(bus(k.va)); /* would swap */
+	send(q, k);
+	if (good)
+		answers.push_back({ q.qpn, k.psn, q.emsn, ROCE_ATOMIC_ACK, ROCE_AETH_ACK, {}, r.orig });
+	settle();
+	CHECK(mem.get<uint64_t>(bus(k.va)) == k.compare, "memory changed by a repeated atomic");
+	CHECK(q.drops == drops + !good, "an atomic asked for again with opcode 0x%x: %u dropped", k.op, q.drops - drops);
 }
 
 /* A READ is repeated, in whole or in part, or what is no part of one is asked for: nobody answers that. */
@@ -786,6 +834,10 @@ static void again(Qp &q)
 	bool good = kind > 4;
 	Pkt k{};
 
+	if (r.op != ROCE_READ_REQUEST) {
+		atomic_again(q, r);
+		return;
+	}
 	settle();
 	drops = q.drops;
 	k.op = ROCE_READ_REQUEST;
@@ -809,7 +861,7 @@ static void again(Qp &q)
 			good = true;
 		break;
 	case 4: /* never asked for, or too long ago */
-		if (!f.empty()) {
+		if (!f.empty() && f.back().op == ROCE_READ_REQUEST) {
 			k.psn = f.back().psn;
 			k.va = f.back().va;
 			k.dma_len = f.back().len;
@@ -848,6 +900,73 @@ static void read_message(Qp &q)
 	if (chance(60))
 		again(q);
 	settle();
+}
+
+static void atomic_message(Qp &q)
+{
+	static uint64_t va; /* often the same, from several QPs */
+	Pkt k{};
+	uint64_t was, then;
+
+	if (!va || chance(30)) {
+		va = rnd_va() & ~7ull;
+		mem.put<uint64_t>(bus(va), rnd());
+	}
+	if (chance(20)) {
+		/* It finds what a WRITE just before it leaves. */
+		Pkt w{};
+
+		settle();
+		w.op = ROCE_WRITE_ONLY;
+		w.psn = q.psn;
+		w.va = va;
+		w.len = w.dma_len = 8;
+		w.data = rnd_frame(8);
+		w.ackreq = true;
+		send(q, w);
+		in_order(q, w);
+		q.emsn = (q.emsn + 1) & 0xffffff;
+		expect_aeth(q, ROCE_AETH_ACK, w.psn);
+		memcpy(&was, w.data.data(), 8);
+	} else {
+		settle();
+		was = mem.get<uint64_t>(bus(va));
+	}
+	for (unsigned int n = 1 + rnd_below(IRD); n; n--) {
+		k.op = chance(50) ? ROCE_FETCH_ADD : ROCE_CMP_SWAP;
+		k.psn = q.psn;
+		k.va = va;
+		k.swap_add = rnd();
+		k.compare = chance(60) ? was : was ^ 1ull << rnd_below(64);
+		then = k.op == ROCE_FETCH_ADD ? was + k.swap_add : k.compare == was ? k.swap_add : was;
+		send(q, k);
+		q.emsn = (q.emsn + 1) & 0xffffff;
+		answers.push_back({ q.qpn, k.psn, q.emsn, ROCE_ATOMIC_ACK, ROCE_AETH_ACK, {}, was });
+		remember(q, k.psn, 8, va, k.op, was);
+		q.psn = roce_psn_add(q.psn, 1);
+		was = then;
+	}
+	if (chance(50)) {
+		/* They do not find what a WRITE just behind them leaves. */
+		Pkt w{};
+
+		w.op = ROCE_WRITE_ONLY;
+		w.psn = q.psn;
+		w.va = va;
+		w.len = w.dma_len = 8;
+		w.data = rnd_frame(8);
+		w.ackreq = chance(50);
+		send(q, w);
+		in_order(q, w);
+		q.emsn = (q.emsn + 1) & 0xffffff;
+		if (w.ackreq)
+			expect_aeth(q, ROCE_AETH_ACK, w.psn);
+		memcpy(&was, w.data.data(), 8);
+	}
+	settle();
+	CHECK(mem.get<uint64_t>(bus(va)) == was, "atomics leave 0x%llx, not 0x%llx", (unsigned long long)mem.get<uint64_t>(bus(va)), (unsigned long long)was);
+	if (chance(60))
+		again(q);
 }
 
 /* good: nothing wrong with it, and short, so that it fits any entry. */
@@ -1031,7 +1150,7 @@ static void comes_round(Qp &q, Qp &other)
 /* The end of an RC QP, each kind. */
 static void die(Qp &q)
 {
-	unsigned int kind = rnd_below(10), out = out_rate, extra = rnd_below(4);
+	unsigned int kind = rnd_below(15), out = out_rate, extra = rnd_below(4);
 	Pkt k{};
 
 	settle();
@@ -1156,6 +1275,59 @@ static void die(Qp &q)
 		expect_aeth(q, ROCE_AETH_NAK_INV, k.psn);
 		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_REQ_ERR, FRNIC_VENDOR_ERR_REQ_INVALID, 0 });
 		break;
+	case 9: /* atomic that is not aligned */
+		k.op = ROCE_FETCH_ADD;
+		k.len = 0;
+		k.data.clear();
+		k.va |= 1 + rnd_below(7);
+		expect_aeth(q, ROCE_AETH_NAK_INV, q.psn);
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_REQ_ERR, FRNIC_VENDOR_ERR_REQ_INVALID, 0 });
+		break;
+	case 10: /* under a key that is not there, or beyond the region */
+		k.op = ROCE_CMP_SWAP;
+		k.len = 0;
+		k.data.clear();
+		k.va &= ~7ull;
+		if (chance(50))
+			k.rkey = 0xbad00;
+		else
+			k.va = LIMIT;
+		expect_aeth(q, ROCE_AETH_NAK_ACCESS, q.psn);
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_ACCESS_ERR, FRNIC_VENDOR_ERR_RKEY, 0 });
+		break;
+	case 11: /* in memory that refuses */
+		k.op = ROCE_FETCH_ADD;
+		k.len = 0;
+		k.data.clear();
+		k.va &= ~7ull;
+		mem.err_lo = mem.err_hi = bus(k.va);
+		q.emsn++;
+		expect_aeth(q, ROCE_AETH_NAK_OP, q.psn);
+		q.emsn--;
+		ends.push_back({ q.qpn, 1, FRNIC_QP_EVENT_FATAL, FRNIC_VENDOR_ERR_DMA_WRITE, 0 });
+		break;
+	case 12: /* READ whose key goes, or whose page list cannot be read, behind its first packet */
+	case 13:
+		k.op = ROCE_READ_REQUEST;
+		k.len = 0;
+		k.data.clear();
+		k.va = (k.va & ~4095ull) + 4096 - q.mtu();
+		k.dma_len = 2 * q.mtu() + 1;
+		for (uint32_t i = 0; i < q.mtu(); i++)
+			mem.put<uint8_t>(bus(k.va + i), (uint8_t)rnd());
+		q.emsn++;
+		read_answers(q, k.va, k.dma_len, k.psn, q.emsn);
+		answers.pop_back();
+		answers.pop_back();
+		expect_aeth(q, kind == 12 ? ROCE_AETH_NAK_ACCESS : ROCE_AETH_NAK_OP, roce_psn_add(k.psn, 1));
+		q.emsn--;
+		if (kind == 12)
+			gone_from = k.va + q.mtu();
+		else
+			bad_page = (uint32_t)((k.va + q.mtu()) >> 12);
+		ends.push_back({ q.qpn, 1, kind == 12 ? (unsigned int)FRNIC_QP_EVENT_ACCESS_ERR : (unsigned int)FRNIC_QP_EVENT_FATAL,
+				 kind == 12 ? (unsigned int)FRNIC_VENDOR_ERR_RKEY : (unsigned int)FRNIC_VENDOR_ERR_DMA_READ, 0 });
+		break;
 	default: /* READ under a key that is not there */
 		k.op = ROCE_READ_REQUEST;
 		k.len = 0;
@@ -1184,6 +1356,7 @@ static void die(Qp &q)
 	settle();
 	mem.err_lo = 1;
 	mem.err_hi = 0;
+	gone_from = bad_page = 0;
 	CHECK(q.state == 6, "QP 0x%x in state %u", q.qpn, q.state);
 }
 
@@ -1202,6 +1375,9 @@ int main(int argc, char **argv)
 	tb_init(argc, argv);
 	dut = new Vtop;
 	wp = new WrPort;
+	ap = new AtPort;
+	at.rate = 70;
+	at.latency = 40;
 	wr.rate = 70;
 	wr.latency = 40;
 	rd.rate = 70;
@@ -1269,7 +1445,7 @@ int main(int argc, char **argv)
 		set_bits(q.conn, 448, 32, QKEY);
 		set_bits(q.conn, 896, 8, IRD);
 		set_bits(q.conn, 936, 8, q.rnr);
-		set_bits(q.conn, 944, 8, FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ);
+		set_bits(q.conn, 944, 8, FRNIC_ACCESS_REMOTE_WRITE | FRNIC_ACCESS_REMOTE_READ | FRNIC_ACCESS_REMOTE_ATOMIC);
 		set_bits(q.conn, 952, 8, 0);
 		memcpy(q.conn + 64, q.dgid, 16);
 		begin(i);
@@ -1287,7 +1463,9 @@ int main(int argc, char **argv)
 			datagram(q);
 		else if (q.type == FRNIC_QP_TYPE_RC && chance(15))
 			read_message(q);
-		else if (q.type == FRNIC_QP_TYPE_RC && chance(6))
+		else if (q.type == FRNIC_QP_TYPE_RC && chance(15))
+			atomic_message(q);
+		else if (q.type == FRNIC_QP_TYPE_RC && chance(7))
 			die(q), begin(q.qpn % N);
 		else
 			message(q);
@@ -1302,6 +1480,7 @@ int main(int argc, char **argv)
 		comes_round(qps[i], qps[i + 1]);
 	for (const Qp &q : qps)
 		CHECK(q.type || (q.epsn == q.psn && q.msn == q.emsn), "QP 0x%x: PSN 0x%x (0x%x), MSN %u (%u)", q.qpn, q.epsn, q.psn, q.msn, q.emsn);
+	CHECK(seen_atomic > 40 && counted_atomics > 30 && counted_atomics < seen_atomic, "%lu results of atomics, %lu counted", seen_atomic, counted_atomics);
 	CHECK(seen_ack > 100 && seen_nak > 30 && seen_cqe > 150 && seen_read > 100, "%lu ACKs, %lu NAKs, %lu completions, %lu READ responses", seen_ack, seen_nak,
 	      seen_cqe, seen_read);
 	printf("%lu cycles, %lu ACKs, %lu NAKs, %lu completions, %lu READ responses\n", now_cycles, seen_ack, seen_nak, seen_cqe, seen_read);
