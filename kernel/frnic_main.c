@@ -708,6 +708,13 @@ err_free:
 	return err;
 }
 
+/* After an error that no slot reset followed it is off already. */
+static void frnic_disable(struct pci_dev *pdev)
+{
+	if (pci_is_enabled(pdev))
+		pci_disable_device(pdev);
+}
+
 static void frnic_remove(struct pci_dev *pdev)
 {
 	struct frnic_dev *fdev = pci_get_drvdata(pdev);
@@ -733,9 +740,7 @@ static void frnic_remove(struct pci_dev *pdev)
 	frnic_tables_destroy(fdev);
 	frnic_unmap_bars(fdev);
 	pci_release_mem_regions(pdev);
-	/* After an error that no slot reset followed it is off already. */
-	if (pci_is_enabled(pdev))
-		pci_disable_device(pdev);
+	frnic_disable(pdev);
 	kfree(fdev);
 }
 
@@ -775,9 +780,7 @@ static pci_ers_result_t frnic_error_detected(struct pci_dev *pdev,
 
 	if (state == pci_channel_io_perm_failure)
 		return PCI_ERS_RESULT_DISCONNECT;
-	/* After an error that no slot reset followed it is off already. */
-	if (pci_is_enabled(pdev))
-		pci_disable_device(pdev);
+	frnic_disable(pdev);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
