@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Counts (not times) the user-space instructions of the fast path with callgrind: posting an inline 8-byte WRITE plus polling its completion;
-# beside it the same of rdma-core's mlx5 provider. Exit status 1 when ours takes more than 160 with a doorbell, or more than mlx5's. A push writes
-# the 64 bytes of the WQE as well.
+# beside it the same of rdma-core's mlx5 provider. Exit status 1 when ours takes more than 160, with a doorbell or pushed, or more than mlx5's.
 set -e
 bench=$1 mlx5=$2 n=20000 limit=160
 dir=$(mktemp -d)
@@ -29,5 +28,5 @@ row "ibv_post_send, doorbell" "$doorbell" "$mlx5_doorbell"
 row "ibv_post_send, pushed WQE" "$push" "$mlx5_push"
 row "ibv_wr_*, doorbell" "$wr" ""
 row "ibv_wr_*, pushed WQE" "$wr_push" ""
-[ "$doorbell" -le $limit ] || { echo "more than $limit" >&2; exit 1; }
+[ "$doorbell" -le $limit ] && [ "$push" -le $limit ] || { echo "more than $limit" >&2; exit 1; }
 [ "$doorbell" -le "$mlx5_doorbell" ] && [ "$push" -le "$mlx5_push" ] || { echo "more than mlx5" >&2; exit 1; }
