@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who may send next: answers first, then transport and Ethernet in turns, frame by frame. Behind it each frame is sent where it belongs: packets of the
+// Who may send next: answers, requests and Ethernet in turns, frame by frame, so that READs answered at line rate leave the others their share. Behind it each frame is sent where it belongs: packets of the
 // transport to an address of ours go to frnic_net_rx (loopback), to a multicast group that QPs of ours are in both there and to the MAC, all else to
 // the MAC. With MIRROR a copy of every packet of the transport goes to frnic_net_rx for the netdev. While the port is off, frames vanish as into an unplugged cable.
 
@@ -51,39 +51,23 @@ module frnic_net_tx #(
     output wire            cnt_loop
 );
 
-    wire [511:0] b_data;
-    wire [63:0] b_keep;
-    wire b_valid;
-    wire b_ready;
-    wire b_last;
     wire [511:0] a_data;
     wire [63:0] a_keep;
     wire a_valid;
     wire a_ready;
     wire a_last;
     /* verilator lint_off UNUSED */
-    wire b_id, a_id;
+    wire [1:0] a_id;
     /* verilator lint_on UNUSED */
     // The frame is the netdev's
-    wire b_user, a_user;
+    wire a_user;
 
     frnic_axis_arb #(
-        .PORTS(2)
+        .PORTS(3)
     ) turns (
         .clk(clk), .rst(rst),
-        .s_axis_tdata(s_axis_tdata[3*512-1:512]), .s_axis_tkeep(s_axis_tkeep[3*64-1:64]), .s_axis_tvalid(s_axis_tvalid[2:1]),
-        .s_axis_tready(s_axis_tready[2:1]), .s_axis_tlast(s_axis_tlast[2:1]), .s_axis_tuser(2'b10),
-        .m_axis_tdata(b_data), .m_axis_tkeep(b_keep), .m_axis_tvalid(b_valid), .m_axis_tready(b_ready), .m_axis_tlast(b_last),
-        .m_axis_tuser(b_user), .m_axis_tid(b_id)
-    );
-
-    frnic_axis_arb #(
-        .PORTS(2),
-        .ROUND_ROBIN(0)
-    ) answers_first (
-        .clk(clk), .rst(rst),
-        .s_axis_tdata({b_data, s_axis_tdata[511:0]}), .s_axis_tkeep({b_keep, s_axis_tkeep[63:0]}), .s_axis_tvalid({b_valid, s_axis_tvalid[0]}),
-        .s_axis_tready({b_ready, s_axis_tready[0]}), .s_axis_tlast({b_last, s_axis_tlast[0]}), .s_axis_tuser({b_user, 1'b0}),
+        .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(s_axis_tkeep), .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready),
+        .s_axis_tlast(s_axis_tlast), .s_axis_tuser(3'b100),
         .m_axis_tdata(a_data), .m_axis_tkeep(a_keep), .m_axis_tvalid(a_valid), .m_axis_tready(a_ready), .m_axis_tlast(a_last),
         .m_axis_tuser(a_user), .m_axis_tid(a_id)
     );

@@ -147,19 +147,26 @@ static void test_fsm(void)
 /* ---- Every status code ---- */
 static bool seen[256];
 
-/* A refusal with this code, at this offset; no table changed by it. */
-static void refused(unsigned int status, unsigned int detail, const union cmd_image *req)
+/* A refusal with this code, at this offset. */
+static void refused_with(unsigned int status, unsigned int detail, const union cmd_image *req)
 {
-	struct free_counts before = free_counts(n), after;
 	union cmd_image resp;
 	uint8_t got = cmd_regs(n, req, &resp);
 
-	after = free_counts(n);
 	test_check(got == status, __FILE__, __LINE__, "opcode 0x%02x: status 0x%02x instead of 0x%02x", req->w[0] >> 24, got, status);
 	test_check(cmd_resp(&resp)->detail == detail, __FILE__, __LINE__, "status 0x%02x: detail 0x%x instead of 0x%x", status,
 		   cmd_resp(&resp)->detail, detail);
-	CHECK(!memcmp(&before, &after, sizeof(before)));
 	seen[got] = true;
+}
+
+/* And no table changed by it. */
+static void refused(unsigned int status, unsigned int detail, const union cmd_image *req)
+{
+	struct free_counts before = free_counts(n), after;
+
+	refused_with(status, detail, req);
+	after = free_counts(n);
+	test_check(!memcmp(&before, &after, sizeof(before)), __FILE__, __LINE__, "status 0x%02x: a table changed", status);
 }
 
 #define OFF(type, field) offsetof(struct frnic_cmd_##type, field)
@@ -467,7 +474,8 @@ static void status_device(void)
 	cmd_init(&r, FRNIC_CMD_OP_NOP, 0);
 	refused(FRNIC_STATUS_FATAL, 0, &r);
 	reg_wr(n, FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_HOT_RESET);
-	refused(FRNIC_STATUS_IN_RESET, 0, &r);
+	/* The reset empties the tables meanwhile, when is its own affair. */
+	refused_with(FRNIC_STATUS_IN_RESET, 0, &r);
 	sim_run(sim, 2000000);
 	CHECK(!(reg_rd(n, FRNIC_REG_DEV_STATUS) & (FRNIC_REG_DEV_STATUS_FATAL | FRNIC_REG_DEV_STATUS_RESETTING)));
 	CHECK(!(reg_rd(n, FRNIC_REG_DEV_CTRL) & FRNIC_REG_DEV_CTRL_HOT_RESET));
