@@ -123,17 +123,30 @@ static void drop_data(void)
 	}
 }
 
-static uint32_t read_psn[20], read_len[20], read_n;
+/* READ requests to the QP under test. Into how many a long READ is cut is the requester's affair; what they ask for must follow on without a gap. */
+static uint32_t reads_next, reads_asked, reads_back, reads_new, reads_again, reads_bad, reads_left, reads_bytes;
 
 static void spy_read_req(struct node *n, const uint8_t *frame, size_t len)
 {
 	struct roce_pkt pkt;
 
 	(void)n;
-	if (roce_parse(&pkt, frame, len) != ROCE_OK || pkt.opcode != ROCE_READ_REQUEST || read_n >= 20)
+	if (roce_parse(&pkt, frame, len) != ROCE_OK || pkt.opcode != ROCE_READ_REQUEST)
 		return;
-	read_psn[read_n] = pkt.psn;
-	read_len[read_n++] = pkt.dma_len;
+	if (pkt.psn != reads_next) { /* a step back */
+		reads_back++;
+		reads_left = pkt.psn;
+		reads_bytes = 0;
+	}
+	if (pkt.psn == reads_asked)
+		reads_new++;
+	else
+		reads_again++;
+	reads_bad += pkt.psn > reads_asked;
+	reads_bytes += pkt.dma_len;
+	reads_next = pkt.psn + (pkt.dma_len + 1023) / 1024;
+	if (reads_next > reads_asked)
+		reads_asked = reads_next;
 }
 
 static void drop_read_response(void)
@@ -143,18 +156,23 @@ static void drop_read_response(void)
 	for (unsigned int k = 0; k < 10; k++) {
 		struct pair *p = faulty(FRNIC_QP_TYPE_RC, NULL);
 
-		read_n = 0;
+		reads_next = reads_asked = 0x1000;
+		reads_back = reads_new = reads_again = reads_bad = 0;
 		p->n[0]->on_tx = spy_read_req;
 		pair_fault(p, 0, 1, match_read_resp, k, 1, WIRE_DROP);
 		post(p, FRNIC_WQE_OP_READ, len);
 		finish(p, FRNIC_WQE_OP_READ, len);
-		CHECK_EQ(read_n, 2);
-		CHECK_EQ(read_psn[1], 0x1000 + k);
-		CHECK_EQ(read_len[1], len - k * 1024);
+		CHECK_EQ(reads_asked, 0x1000 + 10);
+		CHECK_EQ(reads_bad, 0);
+		/* Back once, to what was lost, and from there all to the end. */
+		CHECK_EQ(reads_back, 1);
+		CHECK_EQ(reads_left, 0x1000 + k);
+		CHECK_EQ(reads_next, 0x1000 + 10);
+		CHECK_EQ(reads_bytes, len - k * 1024);
 		CHECK_EQ(cnt(p, 0, FRNIC_COUNTER_IMPLIED_NAK), k != 9);
 		CHECK_EQ(cnt(p, 0, FRNIC_COUNTER_TIMEOUTS), k == 9);
-		CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_DUP_REQ), 1);
-		CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_READS_RX), 1);
+		CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_DUP_REQ), reads_again);
+		CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_READS_RX), reads_new);
 		faulty_end(p);
 	}
 	/* All responses, the request, and one of several READs. */
