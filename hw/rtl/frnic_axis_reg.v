@@ -59,7 +59,8 @@ module frnic_axis_reg #(
         skid_valid_next = skid_valid_reg;
 
         if (m_axis_tready || !out_valid_reg) begin
-            load_out = 1'b1;
+            // What is not valid need not be loaded: that saves power, and a simulation the copying.
+            load_out = skid_valid_reg || s_axis_tvalid;
             out_valid_next = skid_valid_reg || (s_axis_tvalid && ready_reg);
             skid_valid_next = 1'b0;
         end else if (s_axis_tvalid && ready_reg) begin

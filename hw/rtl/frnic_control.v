@@ -299,7 +299,7 @@ module frnic_control #(
     wire [7:0] dev_ev_type;
     wire [7:0] dev_ev_subtype;
     wire [31:0] dev_ev_data;
-    wire [68:0] own_pulse;
+    reg [68:0] own_pulse;
 
     assign dbs_addr = side_addr;
 
@@ -335,8 +335,15 @@ module frnic_control #(
         .ev_valid(dev_ev_valid), .ev_ready(dev_ev_ready), .ev_type(dev_ev_type), .ev_subtype(dev_ev_subtype), .ev_data(dev_ev_data)
     );
 
-    assign own_pulse = cnt_pulse | {68'd0, ev_ok} << `FRNIC_COUNTER_CMDS_OK | {68'd0, ev_failed} << `FRNIC_COUNTER_CMDS_FAILED |
-        {68'd0, ev_no_buf} << `FRNIC_COUNTER_NO_PKT_BUF;
+    // Counters' numbers have eight bits.
+    /* verilator lint_off WIDTH */
+    always @* begin
+        own_pulse = cnt_pulse;
+        own_pulse[`FRNIC_COUNTER_CMDS_OK] = ev_ok;
+        own_pulse[`FRNIC_COUNTER_CMDS_FAILED] = ev_failed;
+        own_pulse[`FRNIC_COUNTER_NO_PKT_BUF] = ev_no_buf;
+    end
+    /* verilator lint_on WIDTH */
 
     frnic_counters counters (
         .clk(clk), .rst(rst), .pulse(own_pulse), .bytes(cnt_bytes), .req(cnt_req), .addr(side_addr), .done(cnt_done), .rdata(cnt_rdata)

@@ -75,7 +75,9 @@ module frnic_counters #(
             wire taken = !reading && {{(32-LOG_DEPTH){1'b0}}, index_reg} == g;
 
             always @(posedge clk) begin
-                sum_reg[g*SUM_W +: SUM_W] <= (taken ? {SUM_W{1'b0}} : sum_reg[g*SUM_W +: SUM_W]) + {{(SUM_W-14){1'b0}}, now};
+                if (taken || now != 14'd0) begin
+                    sum_reg[g*SUM_W +: SUM_W] <= (taken ? {SUM_W{1'b0}} : sum_reg[g*SUM_W +: SUM_W]) + {{(SUM_W-14){1'b0}}, now};
+                end
                 if (rst) begin
                     sum_reg[g*SUM_W +: SUM_W] <= {SUM_W{1'b0}};
                 end

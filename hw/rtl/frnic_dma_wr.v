@@ -133,30 +133,39 @@ module frnic_dma_wr #(
     wire out_step = step && !prime_reg;
     wire in_end = out_step && out_left_reg == 8'd1;
 
-    // Lanes below the shift come from the beat before.
-    wire [511:0] in_data = data[in_client_reg*512 +: 512];
-    wire [511:0] turned = rotate(in_data, shift_reg);
-
-    // Left by whole bytes.
-    function [511:0] rotate(input [511:0] word, input [5:0] bytes);
-        /* verilator lint_off UNUSED */
-        reg [1023:0] twice;
-        /* verilator lint_on UNUSED */
-        begin
-            twice = {word, word} << {bytes, 3'd0};
-            rotate = twice[1023:512];
-        end
-    endfunction
-
+    // Lanes below the shift come from the beat before. Nothing is asked of them without a step: a simulation need not turn the beat then, nor put
+    // all clients' data together to choose from.
     wire [63:0] from_prev = (64'd1 << shift_reg) - 64'd1;
-    wire [511:0] merged;
+    reg [511:0] in_data;
+    reg [511:0] turned;
+    /* verilator lint_off UNUSED */
+    reg [511:0] rest;
+    /* verilator lint_on UNUSED */
+    reg [511:0] merged;
     reg out_first_reg = 1'b0;
+    integer i;
+
+    always @* begin
+        in_data = {512{1'bx}};
+        turned = {512{1'bx}};
+        rest = {512{1'bx}};
+        merged = {512{1'bx}};
+        if (step) begin
+            for (i = 0; i < CLIENTS; i = i + 1) begin
+                if (in_client_reg == i[SEL_W-1:0]) begin
+                    in_data = data[i*512 +: 512];
+                end
+            end
+            // Left by whole bytes
+            {turned, rest} = {in_data, in_data} << {shift_reg, 3'd0};
+            for (i = 0; i < 64; i = i + 1) begin
+                merged[i*8 +: 8] = from_prev[i] ? prev_reg[i*8 +: 8] : turned[i*8 +: 8];
+            end
+        end
+    end
 
     genvar g;
     generate
-        for (g = 0; g < 64; g = g + 1) begin : lane
-            assign merged[g*8 +: 8] = from_prev[g] ? prev_reg[g*8 +: 8] : turned[g*8 +: 8];
-        end
         for (g = 0; g < CLIENTS; g = g + 1) begin : client
             assign cmd_ready[g] = pick_take && pick_any && pick == g && !rst;
             assign data_ready[g] = step && need_in && in_client_reg == g;

@@ -114,41 +114,51 @@ module frnic_eth_rx #(
         end
     endfunction
 
-    // Stage 2: 16-bit words of the IPv4 header; words of the pseudo header and of TCP or UDP. All parts start on even lanes.
-    reg [20:0] sum3;
-    reg [20:0] sum4;
-    reg [15:0] udp_len;
-    reg [15:0] udp_sum;
-    reg [16:0] at;
-    reg in4;
-    reg [15:0] word;
-    integer w;
-
-    always @* begin
-        sum3 = 21'd0;
-        sum4 = 21'd0;
-        udp_len = 16'd0;
-        udp_sum = 16'd0;
-        for (w = 0; w < 32; w = w + 1) begin
-            at = {1'b0, pos1_reg} + {10'd0, w[5:0], 1'b0};
-            // A byte behind the packet counts as zero.
-            word = {d1_reg[w*16 +: 8], at + 17'd1 < end3_reg ? d1_reg[w*16 + 8 +: 8] : 8'h00};
-            in4 = (at >= {1'b0, off4_reg} && at < end3_reg) ||
-                  (is4_reg ? at >= {1'b0, off3_reg} + 17'd12 && at < {1'b0, off3_reg} + 17'd20 : at >= {1'b0, off3_reg} + 17'd8 && at < {1'b0, off3_reg} + 17'd40);
-            if (k1_reg[w*2] && at >= {1'b0, off3_reg} && at < {1'b0, off4_reg}) begin
-                sum3 = sum3 + {5'd0, word};
+    // Stage 2: 16-bit words of the IPv4 header; words of the pseudo header and of TCP or UDP. All parts start on even lanes. A function, so that
+    // nobody adds up a beat that is not there.
+    function [73:0] sums;
+        input [511:0] data;
+        input [63:0] keep;
+        input [15:0] pos;
+        input [15:0] l3;
+        input [15:0] l4;
+        input [16:0] over;
+        input v4;
+        reg [20:0] sum3;
+        reg [20:0] sum4;
+        reg [15:0] len;
+        reg [15:0] csum;
+        reg [16:0] at;
+        reg in4;
+        reg [15:0] word;
+        integer w;
+        begin
+            sum3 = 21'd0;
+            sum4 = 21'd0;
+            len = 16'd0;
+            csum = 16'd0;
+            for (w = 0; w < 32; w = w + 1) begin
+                at = {1'b0, pos} + {10'd0, w[5:0], 1'b0};
+                // A byte behind the packet counts as zero.
+                word = {data[w*16 +: 8], at + 17'd1 < over ? data[w*16 + 8 +: 8] : 8'h00};
+                in4 = (at >= {1'b0, l4} && at < over) ||
+                      (v4 ? at >= {1'b0, l3} + 17'd12 && at < {1'b0, l3} + 17'd20 : at >= {1'b0, l3} + 17'd8 && at < {1'b0, l3} + 17'd40);
+                if (keep[w*2] && at >= {1'b0, l3} && at < {1'b0, l4}) begin
+                    sum3 = sum3 + {5'd0, word};
+                end
+                if (keep[w*2] && in4) begin
+                    sum4 = sum4 + {5'd0, word};
+                end
+                if (at == {1'b0, l4} + 17'd4) begin
+                    len = word;
+                end
+                if (at == {1'b0, l4} + 17'd6) begin
+                    csum = word;
+                end
             end
-            if (k1_reg[w*2] && in4) begin
-                sum4 = sum4 + {5'd0, word};
-            end
-            if (at == {1'b0, off4_reg} + 17'd4) begin
-                udp_len = word;
-            end
-            if (at == {1'b0, off4_reg} + 17'd6) begin
-                udp_sum = word;
-            end
+            sums = {sum3, sum4, len, csum};
         end
-    end
+    endfunction
 
     reg [20:0] sum3_reg = 21'd0;
     reg [20:0] sum4_reg = 21'd0;
@@ -188,13 +198,13 @@ module frnic_eth_rx #(
 
     always @(posedge clk) begin
         v1_reg <= s_axis_tvalid;
-        d1_reg <= s_axis_tdata;
-        k1_reg <= s_axis_tkeep;
-        l1_reg <= s_axis_tlast;
-        u1_reg <= s_axis_tuser;
-        pos1_reg <= first_reg ? 16'd0 : pos_reg;
-        first1_reg <= first_reg;
         if (s_axis_tvalid) begin
+            d1_reg <= s_axis_tdata;
+            k1_reg <= s_axis_tkeep;
+            l1_reg <= s_axis_tlast;
+            u1_reg <= s_axis_tuser;
+            pos1_reg <= first_reg ? 16'd0 : pos_reg;
+            first1_reg <= first_reg;
             first_reg <= s_axis_tlast;
             pos_reg <= (first_reg ? 16'd0 : pos_reg) + 16'd64;
             if (first_reg) begin
@@ -209,30 +219,29 @@ module frnic_eth_rx #(
         end
 
         v2_reg <= v1_reg;
-        d2_reg <= d1_reg;
-        k2_reg <= k1_reg;
-        l2_reg <= l1_reg;
-        u2_reg <= u1_reg;
-        first2_reg <= first1_reg;
-        len2_reg <= pos1_reg + {9'd0, bytes_of(k1_reg)};
-        sum3_reg <= sum3;
-        sum4_reg <= sum4;
-        udp_len_reg <= udp_len;
-        udp_sum_reg <= udp_sum;
-        is4_2_reg <= is4_reg;
-        is6_2_reg <= is6_reg;
-        l4_ok2_reg <= l4_ok_reg;
-        tcp2_reg <= tcp_reg;
-        end3_2_reg <= end3_reg;
-        l4_len2_reg <= end3_reg - {1'b0, off4_reg};
+        if (v1_reg) begin
+            d2_reg <= d1_reg;
+            k2_reg <= k1_reg;
+            l2_reg <= l1_reg;
+            u2_reg <= u1_reg;
+            first2_reg <= first1_reg;
+            len2_reg <= pos1_reg + {9'd0, bytes_of(k1_reg)};
+            {sum3_reg, sum4_reg, udp_len_reg, udp_sum_reg} <= sums(d1_reg, k1_reg, pos1_reg, off3_reg, off4_reg, end3_reg, is4_reg);
+            is4_2_reg <= is4_reg;
+            is6_2_reg <= is6_reg;
+            l4_ok2_reg <= l4_ok_reg;
+            tcp2_reg <= tcp_reg;
+            end3_2_reg <= end3_reg;
+            l4_len2_reg <= end3_reg - {1'b0, off4_reg};
+        end
 
         v3_reg <= v2_reg;
-        d3_reg <= d2_reg;
-        k3_reg <= k2_reg;
-        l3_reg <= l2_reg;
-        u3_reg <= u2_reg;
-        len3_reg <= len2_reg;
         if (v2_reg) begin
+            d3_reg <= d2_reg;
+            k3_reg <= k2_reg;
+            l3_reg <= l2_reg;
+            u3_reg <= u2_reg;
+            len3_reg <= len2_reg;
             acc3_reg <= (first2_reg ? 32'd0 : acc3_reg) + {11'd0, sum3_reg};
             acc4_reg <= (first2_reg ? 32'd0 : acc4_reg) + {11'd0, sum4_reg};
             udp_len3_reg <= (first2_reg ? 16'd0 : udp_len3_reg) | udp_len_reg;
@@ -246,13 +255,15 @@ module frnic_eth_rx #(
         end
 
         v4_reg <= v3_reg;
-        d4_reg <= d3_reg;
-        k4_reg <= k3_reg;
-        l4_reg <= l3_reg;
-        bad4_reg <= u3_reg[0];
-        len4_reg <= len3_reg;
-        flags4_reg <= (u3_reg[2] ? MIRROR_TX : 8'd0) | (u3_reg[1] ? MIRROR_RX : 8'd0) | (whole && is4_3_reg && ones(acc3_reg) ? IP_OK : 8'd0) |
-                      (whole && l4_ok3_reg && udp_fits && ones(pseudo) ? L4_OK : 8'd0);
+        if (v3_reg) begin
+            d4_reg <= d3_reg;
+            k4_reg <= k3_reg;
+            l4_reg <= l3_reg;
+            bad4_reg <= u3_reg[0];
+            len4_reg <= len3_reg;
+            flags4_reg <= (u3_reg[2] ? MIRROR_TX : 8'd0) | (u3_reg[1] ? MIRROR_RX : 8'd0) | (whole && is4_3_reg && ones(acc3_reg) ? IP_OK : 8'd0) |
+                          (whole && l4_ok3_reg && udp_fits && ones(pseudo) ? L4_OK : 8'd0);
+        end
         if (rst) begin
             first_reg <= 1'b1;
             v1_reg <= 1'b0;

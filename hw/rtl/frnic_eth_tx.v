@@ -241,20 +241,25 @@ module frnic_eth_tx #(
     wire [6:0] n = piece_left < {6'd0, lane_room} ? piece_left[6:0] : lane_room;
     // Lane i of the rotated beat is lane i + rot of the beat.
     wire [5:0] rot = lane - fill_reg[5:0];
-    wire [1023:0] twice = {rd_resp_data, rd_resp_data};
-    /* verilator lint_off UNUSED */
-    wire [1023:0] turned = twice >> {rot, 3'b000};
-    /* verilator lint_on UNUSED */
     wire [7:0] reach = {1'b0, fill_reg} + {1'b0, n};
     reg [511:0] low;
     reg [511:0] high;
+    /* verilator lint_off UNUSED */
+    reg [511:0] rest;
+    /* verilator lint_on UNUSED */
     integer i;
 
     // fill is 0 to 64: a full beat stays until it is known whether it is the last.
+    // Nothing is asked of them while no beat is taken; a simulation need not turn it.
     always @* begin
-        for (i = 0; i < 64; i = i + 1) begin
-            low[i*8 +: 8] = i[6:0] < fill_reg ? acc_reg[i*8 +: 8] : turned[i*8 +: 8];
-            high[i*8 +: 8] = turned[i*8 +: 8];
+        low = {512{1'bx}};
+        high = {512{1'bx}};
+        rest = {512{1'bx}};
+        if (take) begin
+            {rest, high} = {rd_resp_data, rd_resp_data} >> {rot, 3'b000};
+            for (i = 0; i < 64; i = i + 1) begin
+                low[i*8 +: 8] = i[6:0] < fill_reg ? acc_reg[i*8 +: 8] : high[i*8 +: 8];
+            end
         end
     end
 
@@ -281,26 +286,32 @@ module frnic_eth_tx #(
     reg odd2_reg = 1'b0;
     reg [20:0] sum2_reg = 21'd0;
     reg [31:0] acc3_reg = 32'd0;
-    reg [20:0] sum1;
-    reg [15:0] word;
-    reg [15:0] at;
 
-    always @* begin
-        sum1 = 21'd0;
-        for (i = 0; i < 32; i = i + 1) begin
-            at = pos1_reg + {9'd0, i[5:0], 1'b0};
-            word = {at >= start1_reg && k1_reg[i*2] ? d1_reg[i*16 +: 8] : 8'h00,
-                    at + 16'd1 >= start1_reg && k1_reg[i*2 + 1] ? d1_reg[i*16 + 8 +: 8] : 8'h00};
-            sum1 = sum1 + {5'd0, word};
+    // A function, so that nobody adds up a beat that is not there.
+    function [20:0] sum;
+        input [511:0] data;
+        input [63:0] keep;
+        input [15:0] pos;
+        input [15:0] start;
+        reg [15:0] at;
+        reg [15:0] word;
+        integer w;
+        begin
+            sum = 21'd0;
+            for (w = 0; w < 32; w = w + 1) begin
+                at = pos + {9'd0, w[5:0], 1'b0};
+                word = {at >= start && keep[w*2] ? data[w*16 +: 8] : 8'h00, at + 16'd1 >= start && keep[w*2 + 1] ? data[w*16 + 8 +: 8] : 8'h00};
+                sum = sum + {5'd0, word};
+            end
         end
-    end
+    endfunction
 
     function [15:0] fold;
-        input [31:0] sum;
+        input [31:0] total;
         reg [17:0] f1;
         reg [16:0] f2;
         begin
-            f1 = {2'd0, sum[15:0]} + {2'd0, sum[31:16]};
+            f1 = {2'd0, total[15:0]} + {2'd0, total[31:16]};
             f2 = {1'b0, f1[15:0]} + {15'd0, f1[17:16]};
             fold = f2[15:0] + {15'd0, f2[16]};
         end
@@ -347,30 +358,34 @@ module frnic_eth_tx #(
             end
         end
         v1_reg <= out_valid;
-        d1_reg <= finish ? acc_reg : low;
-        for (i = 0; i < 64; i = i + 1) begin
-            k1_reg[i] <= !finish || i[6:0] < fill_reg;
+        if (out_valid) begin
+            d1_reg <= finish ? acc_reg : low;
+            for (i = 0; i < 64; i = i + 1) begin
+                k1_reg[i] <= !finish || i[6:0] < fill_reg;
+            end
+            l1_reg <= finish;
+            b1_reg <= frame_bad;
+            pos1_reg <= pos_reg;
+            start1_reg <= a_start;
+            first1_reg <= !started_reg;
+            csum1_reg <= a_csum;
+            field1_reg <= a_field;
+            len1_reg <= a_total;
         end
-        l1_reg <= finish;
-        b1_reg <= frame_bad;
-        pos1_reg <= pos_reg;
-        start1_reg <= a_start;
-        first1_reg <= !started_reg;
-        csum1_reg <= a_csum;
-        field1_reg <= a_field;
-        len1_reg <= a_total;
 
         v2_reg <= v1_reg;
-        d2_reg <= d1_reg;
-        k2_reg <= k1_reg;
-        l2_reg <= l1_reg;
-        b2_reg <= b1_reg;
-        sum2_reg <= sum1;
-        first2_reg <= first1_reg;
-        odd2_reg <= start1_reg[0];
-        csum2_reg <= csum1_reg;
-        field2_reg <= field1_reg;
-        len2_reg <= len1_reg;
+        if (v1_reg) begin
+            d2_reg <= d1_reg;
+            k2_reg <= k1_reg;
+            l2_reg <= l1_reg;
+            b2_reg <= b1_reg;
+            sum2_reg <= sum(d1_reg, k1_reg, pos1_reg, start1_reg);
+            first2_reg <= first1_reg;
+            odd2_reg <= start1_reg[0];
+            csum2_reg <= csum1_reg;
+            field2_reg <= field1_reg;
+            len2_reg <= len1_reg;
+        end
         if (v2_reg) begin
             acc3_reg <= acc_now;
             // A result of 0 is sent as all ones (RFC 768).
@@ -457,8 +472,11 @@ module frnic_eth_tx #(
     reg [511:0] filled;
 
     always @* begin
-        for (i = 0; i < 64; i = i + 1) begin
-            filled[i*8 +: 8] = o_csum && o_rel == i[15:0] ? o_value[15:8] : o_csum && o_rel1 == i[15:0] ? o_value[7:0] : f_data[i*8 +: 8];
+        filled = f_data;
+        if (o_csum) begin
+            for (i = 0; i < 64; i = i + 1) begin
+                filled[i*8 +: 8] = o_rel == i[15:0] ? o_value[15:8] : o_rel1 == i[15:0] ? o_value[7:0] : f_data[i*8 +: 8];
+            end
         end
     end
 

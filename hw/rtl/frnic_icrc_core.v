@@ -29,6 +29,15 @@ module frnic_icrc_core #(
     `include "frnic_crc32_matrix.vh"
 
     localparam [512*32-1:0] DATA_M = frnic_crc32_data(32'hedb88320);
+    // Moves a register over a beat
+    localparam [32*32-1:0] BEAT_M = DATA_M[32*32-1:0];
+    // Take back that many zero bytes, T with the TAIL
+    localparam [32*32-1:0] BACK_8 = frnic_crc32_back(8), BACK_16 = frnic_crc32_back(16), BACK_24 = frnic_crc32_back(24),
+                           BACK_32 = frnic_crc32_back(32), BACK_40 = frnic_crc32_back(40), BACK_48 = frnic_crc32_back(48),
+                           BACK_56 = frnic_crc32_back(56);
+    localparam [32*32-1:0] BACK_T0 = frnic_crc32_back(TAIL), BACK_T1 = frnic_crc32_back(TAIL + 1), BACK_T2 = frnic_crc32_back(TAIL + 2),
+                           BACK_T3 = frnic_crc32_back(TAIL + 3), BACK_T4 = frnic_crc32_back(TAIL + 4), BACK_T5 = frnic_crc32_back(TAIL + 5),
+                           BACK_T6 = frnic_crc32_back(TAIL + 6), BACK_T7 = frnic_crc32_back(TAIL + 7);
 
     // ---- stage 1: mask ----
 
@@ -86,38 +95,44 @@ module frnic_icrc_core #(
     wire half14 = first_reg && ipv6_now && !vlan_now;
     wire half18 = first_reg && ipv6_now && vlan_now;
 
-    reg [511:0] masked;
-    integer i;
-
-    always @* begin
-        for (i = 0; i < 64; i = i + 1) begin
-            masked[i*8 +: 8] = !s_keep[i] || zeros[i] ? 8'h00 : ones[i] ? 8'hff : s_data[i*8 +: 8];
-        end
-        if (half14) begin
-            masked[14*8 +: 4] = 4'hf;
-        end
-        if (half18) begin
-            masked[18*8 +: 4] = 4'hf;
-        end
-    end
-
-    // Bytes fed too much: lanes of the last beat that hold nothing. keep is contiguous, so its length is a sum.
-    reg [5:0] excess;
-
-    always @* begin
-        excess = 6'd0;
-        for (i = 1; i < 64; i = i + 1) begin
-            if (s_keep[i-1] && !s_keep[i]) begin
-                excess = 6'd0 - i[5:0];
+    function [511:0] masked;
+        input [511:0] data;
+        input [63:0] keep;
+        input [63:0] as_zeros;
+        input [63:0] as_ones;
+        input low14;
+        input low18;
+        integer i;
+        begin
+            for (i = 0; i < 64; i = i + 1) begin
+                masked[i*8 +: 8] = !keep[i] || as_zeros[i] ? 8'h00 : as_ones[i] ? 8'hff : data[i*8 +: 8];
+            end
+            if (low14) begin
+                masked[14*8 +: 4] = 4'hf;
+            end
+            if (low18) begin
+                masked[18*8 +: 4] = 4'hf;
             end
         end
-    end
+    endfunction
+
+    // Bytes fed too much: lanes of the last beat that hold nothing. keep is contiguous, so its length is a sum.
+    function [5:0] empty;
+        input [63:0] keep;
+        integer i;
+        begin
+            empty = 6'd0;
+            for (i = 1; i < 64; i = i + 1) begin
+                if (keep[i-1] && !keep[i]) begin
+                    empty = 6'd0 - i[5:0];
+                end
+            end
+        end
+    endfunction
 
     // ---- pipeline ----
 
     reg [511:0] data1_reg = 512'd0;
-    reg [255:0] part2_reg = 256'd0;
-    reg [31:0] sum3_reg = 32'd0;
     reg [31:0] state4_reg = 32'd0;
     reg [31:0] state5_reg = 32'd0;
     reg [31:0] state6_reg = 32'd0;
@@ -128,55 +143,85 @@ module frnic_icrc_core #(
     // Stage 4 starts a frame: the state before it is zero.
     reg fresh4_reg = 1'b1;
 
-    // Stage 2: eight partial sums of 64 bits each; stage 3 adds them.
-    wire [255:0] part2;
-    wire [31:0] sum3;
-    wire [31:0] state4;
+    // Each stage does its sums only for a beat or a frame's end that is there: in hardware that is the registers' enable; a simulation would spend
+    // a tenth of its time on sums of nothing.
 
-    genvar r, g;
+    // Stage 2: eight partial sums of 64 bits each; stage 3 adds them.
+    wire [31:0] sum3;
+
+    genvar r;
     generate
         for (r = 0; r < 32; r = r + 1) begin : row
             // Row r of the matrix, a constant for each sum: Yosys does not finish on one mask of 512 wires.
             localparam [511:0] ROW = frnic_crc32_row(DATA_M, r);
-            localparam [31:0] HEAD = ROW[31:0];
-            wire [7:0] parts;
-            for (g = 0; g < 8; g = g + 1) begin : groups
-                localparam [63:0] MASK = ROW[g*64 +: 64];
-                assign part2[r*8 + g] = ^(data1_reg[g*64 +: 64] & MASK);
+            reg [7:0] part2_reg = 8'd0;
+            reg sum3_reg = 1'b0;
+
+            assign sum3[r] = sum3_reg;
+
+            always @(posedge clk) begin
+                if (ce && valid1_reg) begin
+                    part2_reg <= {^(data1_reg[7*64 +: 64] & ROW[7*64 +: 64]), ^(data1_reg[6*64 +: 64] & ROW[6*64 +: 64]),
+                                  ^(data1_reg[5*64 +: 64] & ROW[5*64 +: 64]), ^(data1_reg[4*64 +: 64] & ROW[4*64 +: 64]),
+                                  ^(data1_reg[3*64 +: 64] & ROW[3*64 +: 64]), ^(data1_reg[2*64 +: 64] & ROW[2*64 +: 64]),
+                                  ^(data1_reg[1*64 +: 64] & ROW[1*64 +: 64]), ^(data1_reg[0*64 +: 64] & ROW[0*64 +: 64])};
+                end
+                if (ce && valid2_reg) begin
+                    sum3_reg <= ^part2_reg;
+                end
             end
-            assign parts = part2_reg[r*8 +: 8];
-            assign sum3[r] = ^parts;
-            assign state4[r] = ^(state4_reg & HEAD);
         end
     endgenerate
 
     // Stages 5 and 6: the superfluous zeros are taken back, first by eights, then singly.
-    wire [31:0] coarse [0:7];
-    wire [31:0] fine [0:7];
+    function [31:0] coarse;
+        input [2:0] eights;
+        input [31:0] v;
+        case (eights)
+            3'd0: coarse = v;
+            3'd1: coarse = frnic_crc32_mul(BACK_8, v);
+            3'd2: coarse = frnic_crc32_mul(BACK_16, v);
+            3'd3: coarse = frnic_crc32_mul(BACK_24, v);
+            3'd4: coarse = frnic_crc32_mul(BACK_32, v);
+            3'd5: coarse = frnic_crc32_mul(BACK_40, v);
+            3'd6: coarse = frnic_crc32_mul(BACK_48, v);
+            default: coarse = frnic_crc32_mul(BACK_56, v);
+        endcase
+    endfunction
 
-    generate
-        for (g = 0; g < 8; g = g + 1) begin : back
-            localparam [32*32-1:0] COARSE_M = frnic_crc32_back(8 * g);
-            localparam [32*32-1:0] FINE_M = frnic_crc32_back(g + TAIL);
-            assign coarse[g] = frnic_crc32_mul(COARSE_M, state4_reg);
-            assign fine[g] = frnic_crc32_mul(FINE_M, state5_reg);
-        end
-    endgenerate
+    function [31:0] fine;
+        input [2:0] singles;
+        input [31:0] v;
+        case (singles)
+            3'd0: fine = frnic_crc32_mul(BACK_T0, v);
+            3'd1: fine = frnic_crc32_mul(BACK_T1, v);
+            3'd2: fine = frnic_crc32_mul(BACK_T2, v);
+            3'd3: fine = frnic_crc32_mul(BACK_T3, v);
+            3'd4: fine = frnic_crc32_mul(BACK_T4, v);
+            3'd5: fine = frnic_crc32_mul(BACK_T5, v);
+            3'd6: fine = frnic_crc32_mul(BACK_T6, v);
+            default: fine = frnic_crc32_mul(BACK_T7, v);
+        endcase
+    endfunction
 
     assign m_state = state6_reg;
     assign m_valid = last6_reg;
 
     always @(posedge clk) begin
         if (ce) begin
-            data1_reg <= masked;
-            part2_reg <= part2;
-            sum3_reg <= sum3;
-            if (valid3_reg) begin
-                state4_reg <= (fresh4_reg ? 32'd0 : state4) ^ sum3_reg;
+            if (s_valid) begin
+                data1_reg <= masked(s_data, s_keep, zeros, ones, half14, half18);
+                excess1_reg <= empty(s_keep);
             end
-            state5_reg <= coarse[excess4_reg[5:3]];
-            state6_reg <= fine[fine5_reg];
-            excess1_reg <= excess;
+            if (valid3_reg) begin
+                state4_reg <= (fresh4_reg ? 32'd0 : frnic_crc32_mul(BEAT_M, state4_reg)) ^ sum3;
+            end
+            if (last4_reg) begin
+                state5_reg <= coarse(excess4_reg[5:3], state4_reg);
+            end
+            if (last5_reg) begin
+                state6_reg <= fine(fine5_reg, state5_reg);
+            end
             excess2_reg <= excess1_reg;
             excess3_reg <= excess2_reg;
             excess4_reg <= excess3_reg;

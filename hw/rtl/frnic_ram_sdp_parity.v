@@ -41,18 +41,32 @@ module frnic_ram_sdp_parity #(
         end
     end
 
-    wire [PAR_W-1:0] wr_parity;
+    reg [PAR_W-1:0] wr_parity;
     wire [PAR_W-1:0] rd_parity;
-    wire [PAR_W-1:0] rd_sum;
+    reg [PAR_W-1:0] rd_sum;
     reg [READ_LATENCY-1:0] valid_reg = {READ_LATENCY{1'b0}};
 
-    genvar b;
-    generate
-        for (b = 0; b < PAR_W; b = b + 1) begin : parity
-            assign wr_parity[b] = ^wr_data[b*8 +: 8] ^ wr_flip[b];
-            assign rd_sum[b] = ^rd_data[b*8 +: 8] ^ rd_parity[b];
+    integer b;
+
+    // Nothing is asked of them otherwise: the card has some forty of these memories, and a simulation need not work out the parity of words that
+    // nobody reads or writes.
+    always @* begin
+        wr_parity = {PAR_W{1'bx}};
+        if (wr_en) begin
+            for (b = 0; b < PAR_W; b = b + 1) begin
+                wr_parity[b] = ^wr_data[b*8 +: 8] ^ wr_flip[b];
+            end
         end
-    endgenerate
+    end
+
+    always @* begin
+        rd_sum = {PAR_W{1'bx}};
+        if (rd_valid) begin
+            for (b = 0; b < PAR_W; b = b + 1) begin
+                rd_sum[b] = ^rd_data[b*8 +: 8] ^ rd_parity[b];
+            end
+        end
+    end
 
     assign rd_valid = valid_reg[READ_LATENCY-1];
     assign rd_parity_err = rd_valid && rd_sum != {PAR_W{1'b0}};

@@ -113,7 +113,7 @@ module frnic_req_data #(
     wire [4:0] q_num = go_atomic ? 5'd1 : wqe_reg[`FRNIC_WQE_CTRL_W3_NUM_SGE_LSB +: 5];
     wire [4:0] sge_at = (go_atomic ? 5'd3 : 5'd2) + sge_reg;
     /* verilator lint_off UNUSED */
-    wire [2559:0] sge_shift = wqe_reg >> {sge_at, 7'd0};
+    wire [127:0] sge_shift = wqe_reg[{sge_at, 7'd0} +: 128];
     /* verilator lint_on UNUSED */
     wire [63:0] sge_addr = sge_shift[`FRNIC_SGE_ADDR_LSB +: 64];
     wire [31:0] sge_len = sge_shift[`FRNIC_SGE_LENGTH_LSB +: 32];

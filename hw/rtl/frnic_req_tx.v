@@ -508,7 +508,7 @@ module frnic_req_tx #(
     // One entry of the list
     wire [4:0] sge_at = q_data + sge_reg;
     /* verilator lint_off UNUSED */
-    wire [2559:0] sge_shift = wqe_reg >> {sge_at, 7'd0};
+    wire [127:0] sge_shift = wqe_reg[{sge_at, 7'd0} +: 128];
     /* verilator lint_on UNUSED */
     wire [63:0] sge_addr = sge_shift[`FRNIC_SGE_ADDR_LSB +: 64];
     wire [31:0] sge_len = sge_shift[`FRNIC_SGE_LENGTH_LSB +: 32];
@@ -803,7 +803,7 @@ module frnic_req_tx #(
     assign pc_bad = t_state_reg == T_BAD;
     assign il_valid = t_state_reg == T_INLINE && !first_reg;
     /* verilator lint_off UNUSED */
-    wire [2559:0] il_shift = wqe_reg >> {il_unit_reg, 9'd0};
+    wire [511:0] il_shift = wqe_reg[{il_unit_reg, 9'd0} +: 512];
     /* verilator lint_on UNUSED */
     assign il_data = il_shift[511:0];
     // Bytes of the inline data with what stands before it in its first unit

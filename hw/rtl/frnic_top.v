@@ -401,7 +401,7 @@ module frnic_top #(
     wire [1:0] upd_table;
     wire [7:0] upd_index;
     wire [255:0] upd_data;
-    wire [68:0] cnt_pulse;
+    reg [68:0] cnt_pulse;
     wire [83:0] cnt_bytes;
     wire control_quiet;
     wire [8:0] used_mcasts;
@@ -924,35 +924,72 @@ module frnic_top #(
         end
     end
 
-    assign cnt_pulse = {68'd0, cnt_eqe} << `FRNIC_COUNTER_EQES | {68'd0, cnt_eq_overflow} << `FRNIC_COUNTER_EQ_OVERFLOWS |
-        {68'd0, cnt_irq} << `FRNIC_COUNTER_IRQS | {68'd0, rd_error || wr_error || dma_owed_reg} << `FRNIC_COUNTER_DMA_ERRORS |
-        {68'd0, dropped_reg != 8'd0} << `FRNIC_COUNTER_DB_DROPPED |
-        {68'd0, cnt_cqe} << `FRNIC_COUNTER_CQES | {68'd0, cnt_cq_overflow} << `FRNIC_COUNTER_CQ_OVERFLOWS |
-        {68'd0, cnt_rx} << `FRNIC_COUNTER_RX_FRAMES | {68'd0, cnt_rx_bad || rx_lost} << `FRNIC_COUNTER_ETH_RX_BAD |
-        {68'd0, cnt_rx_filtered} << `FRNIC_COUNTER_ETH_RX_FILTERED | {68'd0, cnt_icrc} << `FRNIC_COUNTER_RX_ICRC_ERR |
-        {68'd0, cnt_malformed} << `FRNIC_COUNTER_RX_MALFORMED | {68'd0, cnt_ecn} << `FRNIC_COUNTER_ECN_MARKED |
-        {68'd0, cnt_roce_rx} << `FRNIC_COUNTER_ROCE_RX_PKTS |
-        {68'd0, cnt_tx} << `FRNIC_COUNTER_TX_FRAMES | {68'd0, cnt_loop} << `FRNIC_COUNTER_LOOPBACK_PKTS | {68'd0, cnt_eth_tx} << `FRNIC_COUNTER_ETH_TX_FRAMES |
-        {68'd0, cnt_eth_tx_err} << `FRNIC_COUNTER_ETH_TX_ERR | {68'd0, cnt_eth_rx} << `FRNIC_COUNTER_ETH_RX_FRAMES |
-        {68'd0, cnt_nobuf} << `FRNIC_COUNTER_ETH_RX_NOBUF |
-        {68'd0, wqe_pushed} << `FRNIC_COUNTER_WQES_PUSHED | {68'd0, cnt_rqe} << `FRNIC_COUNTER_RQES |
-        {68'd0, cnt_unknown_qp} << `FRNIC_COUNTER_RX_UNKNOWN_QP | {68'd0, cnt_mcast} << `FRNIC_COUNTER_MCAST_RX | {68'd0, cnt_bad_state} << `FRNIC_COUNTER_RX_BAD_STATE |
-        {68'd0, cnt_bad_addr} << `FRNIC_COUNTER_RX_BAD_ADDR | {68'd0, cnt_bad_pkey} << `FRNIC_COUNTER_RX_BAD_PKEY |
-        {68'd0, cnt_bad_qkey} << `FRNIC_COUNTER_RX_BAD_QKEY | {68'd0, cnt_no_recv} << `FRNIC_COUNTER_RX_UD_NO_RECV |
-        {68'd0, cnt_no_room} << `FRNIC_COUNTER_RX_NO_ROOM | {68'd0, cnt_uc_dropped} << `FRNIC_COUNTER_UC_DROPPED | {68'd0, cnt_cnp} << `FRNIC_COUNTER_CNP_RX |
-        {68'd0, cnt_sends} << `FRNIC_COUNTER_SENDS_RX | {68'd0, cnt_writes} << `FRNIC_COUNTER_WRITES_RX |
-        {68'd0, cnt_reads} << `FRNIC_COUNTER_READS_RX | {68'd0, cnt_atomics} << `FRNIC_COUNTER_ATOMICS_RX | {68'd0, cnt_dup} << `FRNIC_COUNTER_DUP_REQ |
-        {68'd0, cnt_gap} << `FRNIC_COUNTER_SEQ_GAP | {68'd0, cnt_ack_tx} << `FRNIC_COUNTER_ACK_TX |
-        {68'd0, cnt_rnr_tx} << `FRNIC_COUNTER_RNR_NAK_TX | {68'd0, cnt_seq_tx} << `FRNIC_COUNTER_SEQ_NAK_TX |
-        {68'd0, cnt_inv_tx} << `FRNIC_COUNTER_INVREQ_NAK_TX | {68'd0, cnt_access_tx} << `FRNIC_COUNTER_ACCESS_NAK_TX |
-        {68'd0, cnt_op_tx} << `FRNIC_COUNTER_OP_NAK_TX | {68'd0, cnt_roce_tx} << `FRNIC_COUNTER_ROCE_TX_PKTS |
-        {68'd0, cnt_wqe} << `FRNIC_COUNTER_WQES | {68'd0, cnt_wqe_err} << `FRNIC_COUNTER_WQE_ERRORS |
-        {68'd0, cnt_retrans} << `FRNIC_COUNTER_RETRANS_PKTS | {68'd0, cnt_ack_rx} << `FRNIC_COUNTER_ACK_RX |
-        {68'd0, cnt_rnr_rx} << `FRNIC_COUNTER_RNR_NAK_RX | {68'd0, cnt_seq_rx} << `FRNIC_COUNTER_SEQ_NAK_RX |
-        {68'd0, cnt_inv_rx} << `FRNIC_COUNTER_INVREQ_NAK_RX | {68'd0, cnt_access_rx} << `FRNIC_COUNTER_ACCESS_NAK_RX |
-        {68'd0, cnt_op_rx} << `FRNIC_COUNTER_OP_NAK_RX | {68'd0, cnt_timeout} << `FRNIC_COUNTER_TIMEOUTS |
-        {68'd0, cnt_implied} << `FRNIC_COUNTER_IMPLIED_NAK | {68'd0, cnt_retry_exc} << `FRNIC_COUNTER_RETRY_EXC |
-        {68'd0, cnt_rnr_exc} << `FRNIC_COUNTER_RNR_RETRY_EXC | {68'd0, cnt_stale} << `FRNIC_COUNTER_STALE_RESP;
+    // Bit by bit: Verilator makes a shift of 69 bits each of a sum of shifts. Counters' numbers have eight bits.
+    /* verilator lint_off WIDTH */
+    always @* begin
+        cnt_pulse = 69'd0;
+        cnt_pulse[`FRNIC_COUNTER_EQES] = cnt_eqe;
+        cnt_pulse[`FRNIC_COUNTER_EQ_OVERFLOWS] = cnt_eq_overflow;
+        cnt_pulse[`FRNIC_COUNTER_IRQS] = cnt_irq;
+        cnt_pulse[`FRNIC_COUNTER_DMA_ERRORS] = rd_error || wr_error || dma_owed_reg;
+        cnt_pulse[`FRNIC_COUNTER_DB_DROPPED] = dropped_reg != 8'd0;
+        cnt_pulse[`FRNIC_COUNTER_CQES] = cnt_cqe;
+        cnt_pulse[`FRNIC_COUNTER_CQ_OVERFLOWS] = cnt_cq_overflow;
+        cnt_pulse[`FRNIC_COUNTER_RX_FRAMES] = cnt_rx;
+        cnt_pulse[`FRNIC_COUNTER_ETH_RX_BAD] = cnt_rx_bad || rx_lost;
+        cnt_pulse[`FRNIC_COUNTER_ETH_RX_FILTERED] = cnt_rx_filtered;
+        cnt_pulse[`FRNIC_COUNTER_RX_ICRC_ERR] = cnt_icrc;
+        cnt_pulse[`FRNIC_COUNTER_RX_MALFORMED] = cnt_malformed;
+        cnt_pulse[`FRNIC_COUNTER_ECN_MARKED] = cnt_ecn;
+        cnt_pulse[`FRNIC_COUNTER_ROCE_RX_PKTS] = cnt_roce_rx;
+        cnt_pulse[`FRNIC_COUNTER_TX_FRAMES] = cnt_tx;
+        cnt_pulse[`FRNIC_COUNTER_LOOPBACK_PKTS] = cnt_loop;
+        cnt_pulse[`FRNIC_COUNTER_ETH_TX_FRAMES] = cnt_eth_tx;
+        cnt_pulse[`FRNIC_COUNTER_ETH_TX_ERR] = cnt_eth_tx_err;
+        cnt_pulse[`FRNIC_COUNTER_ETH_RX_FRAMES] = cnt_eth_rx;
+        cnt_pulse[`FRNIC_COUNTER_ETH_RX_NOBUF] = cnt_nobuf;
+        cnt_pulse[`FRNIC_COUNTER_WQES_PUSHED] = wqe_pushed;
+        cnt_pulse[`FRNIC_COUNTER_RQES] = cnt_rqe;
+        cnt_pulse[`FRNIC_COUNTER_RX_UNKNOWN_QP] = cnt_unknown_qp;
+        cnt_pulse[`FRNIC_COUNTER_MCAST_RX] = cnt_mcast;
+        cnt_pulse[`FRNIC_COUNTER_RX_BAD_STATE] = cnt_bad_state;
+        cnt_pulse[`FRNIC_COUNTER_RX_BAD_ADDR] = cnt_bad_addr;
+        cnt_pulse[`FRNIC_COUNTER_RX_BAD_PKEY] = cnt_bad_pkey;
+        cnt_pulse[`FRNIC_COUNTER_RX_BAD_QKEY] = cnt_bad_qkey;
+        cnt_pulse[`FRNIC_COUNTER_RX_UD_NO_RECV] = cnt_no_recv;
+        cnt_pulse[`FRNIC_COUNTER_RX_NO_ROOM] = cnt_no_room;
+        cnt_pulse[`FRNIC_COUNTER_UC_DROPPED] = cnt_uc_dropped;
+        cnt_pulse[`FRNIC_COUNTER_CNP_RX] = cnt_cnp;
+        cnt_pulse[`FRNIC_COUNTER_SENDS_RX] = cnt_sends;
+        cnt_pulse[`FRNIC_COUNTER_WRITES_RX] = cnt_writes;
+        cnt_pulse[`FRNIC_COUNTER_READS_RX] = cnt_reads;
+        cnt_pulse[`FRNIC_COUNTER_ATOMICS_RX] = cnt_atomics;
+        cnt_pulse[`FRNIC_COUNTER_DUP_REQ] = cnt_dup;
+        cnt_pulse[`FRNIC_COUNTER_SEQ_GAP] = cnt_gap;
+        cnt_pulse[`FRNIC_COUNTER_ACK_TX] = cnt_ack_tx;
+        cnt_pulse[`FRNIC_COUNTER_RNR_NAK_TX] = cnt_rnr_tx;
+        cnt_pulse[`FRNIC_COUNTER_SEQ_NAK_TX] = cnt_seq_tx;
+        cnt_pulse[`FRNIC_COUNTER_INVREQ_NAK_TX] = cnt_inv_tx;
+        cnt_pulse[`FRNIC_COUNTER_ACCESS_NAK_TX] = cnt_access_tx;
+        cnt_pulse[`FRNIC_COUNTER_OP_NAK_TX] = cnt_op_tx;
+        cnt_pulse[`FRNIC_COUNTER_ROCE_TX_PKTS] = cnt_roce_tx;
+        cnt_pulse[`FRNIC_COUNTER_WQES] = cnt_wqe;
+        cnt_pulse[`FRNIC_COUNTER_WQE_ERRORS] = cnt_wqe_err;
+        cnt_pulse[`FRNIC_COUNTER_RETRANS_PKTS] = cnt_retrans;
+        cnt_pulse[`FRNIC_COUNTER_ACK_RX] = cnt_ack_rx;
+        cnt_pulse[`FRNIC_COUNTER_RNR_NAK_RX] = cnt_rnr_rx;
+        cnt_pulse[`FRNIC_COUNTER_SEQ_NAK_RX] = cnt_seq_rx;
+        cnt_pulse[`FRNIC_COUNTER_INVREQ_NAK_RX] = cnt_inv_rx;
+        cnt_pulse[`FRNIC_COUNTER_ACCESS_NAK_RX] = cnt_access_rx;
+        cnt_pulse[`FRNIC_COUNTER_OP_NAK_RX] = cnt_op_rx;
+        cnt_pulse[`FRNIC_COUNTER_TIMEOUTS] = cnt_timeout;
+        cnt_pulse[`FRNIC_COUNTER_IMPLIED_NAK] = cnt_implied;
+        cnt_pulse[`FRNIC_COUNTER_RETRY_EXC] = cnt_retry_exc;
+        cnt_pulse[`FRNIC_COUNTER_RNR_RETRY_EXC] = cnt_rnr_exc;
+        cnt_pulse[`FRNIC_COUNTER_STALE_RESP] = cnt_stale;
+    end
+    /* verilator lint_on WIDTH */
+
     // TX, RX, ETH_TX, ETH_RX, ROCE_TX, ROCE_RX; each with its pulse
     assign cnt_bytes = {cnt_roce_rx ? cnt_roce_rx_bytes : 14'd0, cnt_req_bytes + cnt_resp_bytes, cnt_eth_rx ? cnt_eth_rx_bytes : 14'd0,
         cnt_eth_tx ? cnt_eth_tx_bytes : 14'd0, cnt_rx ? cnt_rx_bytes : 14'd0, cnt_tx ? cnt_tx_bytes : 14'd0};

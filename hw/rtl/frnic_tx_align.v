@@ -55,20 +55,27 @@ module frnic_tx_align (
     wire [6:0] n = left < {6'd0, room} ? left[6:0] : room;
     wire [7:0] reach = {2'd0, fill} + {1'b0, n};
     wire [5:0] rot = lane - fill;
-    wire [1023:0] twice = {resp_data, resp_data};
-    /* verilator lint_off UNUSED */
-    wire [1023:0] turned = twice >> {rot, 3'b000};
-    /* verilator lint_on UNUSED */
     wire finish = take && resp_last && pc_last;
     wire failed = (!inside_reg && pc_first ? 1'b0 : failed_reg) || (resp_last && resp_error);
     wire full = reach >= 8'd64;
 
     reg [511:0] low;
+    reg [511:0] turned;
+    /* verilator lint_off UNUSED */
+    reg [511:0] rest;
+    /* verilator lint_on UNUSED */
     integer i;
 
+    // Nothing is asked of them while no beat is taken; a simulation need not turn it.
     always @* begin
-        for (i = 0; i < 64; i = i + 1) begin
-            low[i*8 +: 8] = i[5:0] < fill ? acc_reg[i*8 +: 8] : turned[i*8 +: 8];
+        low = {512{1'bx}};
+        turned = {512{1'bx}};
+        rest = {512{1'bx}};
+        if (take) begin
+            {rest, turned} = {resp_data, resp_data} >> {rot, 3'b000};
+            for (i = 0; i < 64; i = i + 1) begin
+                low[i*8 +: 8] = i[5:0] < fill ? acc_reg[i*8 +: 8] : turned[i*8 +: 8];
+            end
         end
     end
 
@@ -82,7 +89,9 @@ module frnic_tx_align (
     always @(posedge clk) begin
         if (out_free) begin
             out_valid_reg <= flush_reg || (take && (full || finish));
-            out_reg <= flush_reg ? acc_reg : low;
+            if (flush_reg || take) begin
+                out_reg <= flush_reg ? acc_reg : low;
+            end
             out_last_reg <= flush_reg || (finish && reach <= 8'd64);
             out_user_reg <= flush_reg ? failed_reg : failed && finish && reach <= 8'd64;
             flush_reg <= finish && reach > 8'd64;
@@ -92,7 +101,7 @@ module frnic_tx_align (
             lane_reg <= 6'd0;
             left_reg <= left - {6'd0, n};
             failed_reg <= failed;
-            acc_reg <= full ? turned[511:0] : low;
+            acc_reg <= full ? turned : low;
             fill_reg <= reach[5:0];
         end
         if (rst) begin

@@ -113,12 +113,16 @@ module frnic_tx_build #(
     always @(posedge clk) begin
         if (ready1) begin
             v1_reg <= desc_valid;
+        end
+        if (ready1 && desc_valid) begin
             d1_reg <= desc;
             udp_len1_reg <= udp_len;
             csum1_reg <= csum;
         end
         if (ready2) begin
             v2_reg <= v1_reg;
+        end
+        if (ready2 && v1_reg) begin
             hdr_reg <= d_vlan ? {176'd0, l3, eth} : {208'd0, l3, eth[14*8-1:0]};
             hdr_len_reg <= hdr_len;
             pay_end_reg <= pay_end;
@@ -148,11 +152,17 @@ module frnic_tx_build #(
     integer i;
 
     always @* begin
-        for (i = 0; i < 64; i = i + 1) begin
-            at = base_reg + {7'd0, i[5:0]};
-            keep[i] = at < end_reg;
-            beat[i*8 +: 8] = at < {6'd0, hdr_len_reg} ? (base_reg == 13'd0 ? hdr_reg[i*8 +: 8] : hdr_reg[512 + i*8 +: 8])
-                             : at < pay_end_reg ? s_axis_tdata[i*8 +: 8] : 8'h00;
+        // Nothing is asked of a beat that is not offered; a simulation need not put it together.
+        keep = {64{1'bx}};
+        beat = {512{1'bx}};
+        at = 13'd0;
+        if (v2_reg) begin
+            for (i = 0; i < 64; i = i + 1) begin
+                at = base_reg + {7'd0, i[5:0]};
+                keep[i] = at < end_reg;
+                beat[i*8 +: 8] = at < {6'd0, hdr_len_reg} ? (base_reg == 13'd0 ? hdr_reg[i*8 +: 8] : hdr_reg[512 + i*8 +: 8])
+                                 : at < pay_end_reg ? s_axis_tdata[i*8 +: 8] : 8'h00;
+            end
         end
     end
 

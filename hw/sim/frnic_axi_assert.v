@@ -55,22 +55,25 @@ module frnic_axi_assert #(
     localparam IDS = 1 << ID_W;
     localparam SIZE = $clog2(STRB_W);
     localparam AW_W = ID_W + ADDR_W + 13;
-    localparam W_W = DATA_W + STRB_W + 1;
+    localparam W_W = STRB_W + 1;
     localparam B_W = ID_W + 2;
-    localparam R_W = ID_W + DATA_W + 3;
+    localparam R_W = ID_W + 3;
 
     // ---- Offers bind ----
     wire [AW_W-1:0] aw = {awid, awaddr, awlen, awsize, awburst};
     wire [AW_W-1:0] ar = {arid, araddr, arlen, arsize, arburst};
-    wire [W_W-1:0] w = {wdata, wstrb, wlast};
+    wire [W_W-1:0] w = {wstrb, wlast};
     wire [B_W-1:0] b = {bid, bresp};
-    wire [R_W-1:0] r = {rid, rdata, rresp, rlast};
+    wire [R_W-1:0] r = {rid, rresp, rlast};
     reg [4:0] held_reg = 5'd0;
     reg [AW_W-1:0] aw_reg = {AW_W{1'b0}};
     reg [AW_W-1:0] ar_reg = {AW_W{1'b0}};
     reg [W_W-1:0] w_reg = {W_W{1'b0}};
     reg [B_W-1:0] b_reg = {B_W{1'b0}};
     reg [R_W-1:0] r_reg = {R_W{1'b0}};
+    // Data apart, and only where there is something to compare: 512 bits.
+    reg [DATA_W-1:0] wdata_reg = {DATA_W{1'b0}};
+    reg [DATA_W-1:0] rdata_reg = {DATA_W{1'b0}};
     wire [4:0] valid = {awvalid, wvalid, bvalid, arvalid, rvalid};
     wire [4:0] ready = {awready, wready, bready, arready, rready};
     wire [4:0] same = {aw == aw_reg, w == w_reg, b == b_reg, ar == ar_reg, r == r_reg};
@@ -136,6 +139,24 @@ module frnic_axi_assert #(
         w_reg <= w;
         b_reg <= b;
         r_reg <= r;
+        if (wvalid) begin
+            wdata_reg <= wdata;
+        end
+        if (rvalid) begin
+            rdata_reg <= rdata;
+        end
+        if (held_reg[3] && !rst) begin
+            if (wdata != wdata_reg) begin
+                $display("%m: AXI rule broken: wdata changed");
+                $stop;
+            end
+        end
+        if (held_reg[0] && !rst) begin
+            if (rdata != rdata_reg) begin
+                $display("%m: AXI rule broken: rdata changed");
+                $stop;
+            end
+        end
         if (aw_take) begin
             aw_len[aw_wr_reg] <= awlen;
             aw_id[aw_wr_reg] <= awid;
