@@ -133,8 +133,7 @@ module frnic_dma_wr #(
     wire out_step = step && !prime_reg;
     wire in_end = out_step && out_left_reg == 8'd1;
 
-    // Lanes below the shift come from the beat before. Nothing is asked of them without a step: a simulation need not turn the beat then, nor put
-    // all clients' data together to choose from.
+    // Lanes below the shift come from the beat before. Nothing is asked of them without a step: a simulation need not turn the beat then.
     wire [63:0] from_prev = (64'd1 << shift_reg) - 64'd1;
     reg [511:0] in_data;
     reg [511:0] turned;
@@ -151,11 +150,7 @@ module frnic_dma_wr #(
         rest = {512{1'bx}};
         merged = {512{1'bx}};
         if (step) begin
-            for (i = 0; i < CLIENTS; i = i + 1) begin
-                if (in_client_reg == i[SEL_W-1:0]) begin
-                    in_data = data[i*512 +: 512];
-                end
-            end
+            in_data = data[in_client_reg*512 +: 512];
             // Left by whole bytes
             {turned, rest} = {in_data, in_data} << {shift_reg, 3'd0};
             for (i = 0; i < 64; i = i + 1) begin

@@ -165,19 +165,8 @@ module frnic_qp_live #(
     wire [7:0] lw_tell = lw_event[lw_sel_reg*8 +: 8];
     wire [3:0] lw_count = lw_inc[lw_sel_reg*4 +: 4];
     /* verilator lint_off UNUSED */
-    reg [511:0] lw;
+    wire [511:0] lw = lw_data[lw_sel_reg*512 +: 512];
     /* verilator lint_on UNUSED */
-    integer n;
-
-    // Client by client: Verilator puts all their data together for one select.
-    always @* begin
-        lw = {512{1'bx}};
-        for (n = 0; n < CLIENTS; n = n + 1) begin
-            if (lw_sel_reg == n[SEL_W-1:0]) begin
-                lw = lw_data[n*512 +: 512];
-            end
-        end
-    end
 
     wire [511:0] mem_data;
     wire [7:0] mem_err;

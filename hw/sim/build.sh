@@ -29,7 +29,7 @@ newest=$(ls -t "$top"/hw/rtl/*.v "$top"/hw/rtl/*.vh "$top"/hw/sim/* "$top"/qemu-
 [ "$lib" -nt "$newest" ] && [ -z "$VERILATOR_FLAGS" ] && exit 0
 
 # Without its graph optimiser, Verilator copies each client's part of a wide bus to its place; with it, it makes one chain of concatenations of all parts,
-# each as long as all before it, and sums of 69-bit shifts: several per cent of the simulation.
+# each as long as all before it: several per cent of the simulation.
 flags="$flags -fno-dfg"
 cxx="-fPIC -fvisibility=hidden -I$top/qemu-model/include"
 verilator --cc --top-module frnic_top --Mdir "$out" --prefix Vfrnic_top -y "$top/hw/rtl" -y "$top/hw/sim" "+incdir+$top/hw/rtl" \
