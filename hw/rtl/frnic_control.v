@@ -447,16 +447,22 @@ module frnic_control #(
     reg go_reg = 1'b0;
     reg [31:0] fence_reg = 32'd0;
 
-    assign fence = sl_valid && ((sl_sel == SL_MR && sl_op[1]) || (sl_sel == SL_LIVE && (sl_op == 2'd2 || (sl_op == 2'd3 && sl_aux[7]))));
+    wire fenced = sl_valid && ((sl_sel == SL_MR && sl_op[1]) || (sl_sel == SL_LIVE && (sl_op == 2'd2 || (sl_op == 2'd3 && sl_aux[7]))));
+
+    // The owner has the command and has not changed its word yet: a packet that began now would be judged by the old one.
+    reg owner_reg = 1'b0;
+
+    assign fence = fenced || owner_reg;
 
     always @(posedge clk) begin
         // The first cycles are for what is on its way to where it counts. A bridge that does not answer holds a command for 1 ms.
-        go_reg <= fence && !sl_ready && !rst && (go_reg || (fence_ok && fence_reg >= 32'd3) || fence_reg >= FENCE_WAIT);
-        fence_reg <= fence && !rst ? fence_reg + 1'b1 : 32'd0;
+        go_reg <= fenced && !sl_ready && !rst && (go_reg || (fence_ok && fence_reg >= 32'd3) || fence_reg >= FENCE_WAIT);
+        fence_reg <= fenced && !rst ? fence_reg + 1'b1 : 32'd0;
+        owner_reg <= !rst && !sweep && ((fenced && sl_ready) || (owner_reg && !sl_done));
     end
 
     // ---- Owners on the slot bus ----
-    wire [9:0] to = sl_valid && (!fence || go_reg) ? 10'd1 << sl_sel : 10'd0;
+    wire [9:0] to = sl_valid && (!fenced || go_reg) ? 10'd1 << sl_sel : 10'd0;
     wire [9:0] ready;
     wire [9:0] done;
 

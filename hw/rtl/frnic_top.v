@@ -708,7 +708,7 @@ module frnic_top #(
     wire [1023:0] cl_conn;
     wire [1:0] cl_kind;
     wire cl_response = cl_kind == 2'd1;
-    wire resp_rx_tready, req_rx_tready;
+    wire req_rx_tready;
     wire [511:0] resp_tx_tdata;
     wire [63:0] resp_tx_tkeep;
     wire resp_tx_tvalid, resp_tx_tready, resp_tx_tlast;
@@ -725,7 +725,6 @@ module frnic_top #(
     wire [13:0] cnt_req_bytes;
     wire cnt_roce_tx, cnt_bad_state, cnt_bad_pkey, sums_idle0, sums_idle1, sums_idle2, sums_idle3;
 
-    assign cl_tready = cl_response ? req_rx_tready : resp_rx_tready;
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_rx_mcast #(.META_BITS(META_W)) rx_mcast (
@@ -764,9 +763,13 @@ module frnic_top #(
         .lw_err(lw_err), .lw_rdata(lw_rdata)
     );
 
-    frnic_gate resp_gate (
-        .clk(clk), .rst(user_rst), .close(fence), .s_valid(cl_tvalid && !cl_response), .s_ready(resp_rx_tready), .s_last(cl_tlast),
-        .m_valid(resp_rx_valid), .m_ready(resp_rx_ready)
+    // Also the answers: one that began once the requester had been seen at rest would write the data of a READ behind the command.
+    wire gated_tvalid;
+    assign resp_rx_valid = gated_tvalid && !cl_response;
+
+    frnic_gate rx_gate (
+        .clk(clk), .rst(user_rst), .close(fence), .s_valid(cl_tvalid), .s_ready(cl_tready), .s_last(cl_tlast),
+        .m_valid(gated_tvalid), .m_ready(cl_response ? req_rx_tready : resp_rx_ready)
     );
 
     frnic_resp #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) resp (
@@ -833,7 +836,7 @@ module frnic_top #(
         .wr_cmd_len(wr_cmd_len[WR_REQ*13 +: 13]), .wr_cmd_src_off(wr_cmd_src_off[WR_REQ*6 +: 6]), .wr_data_valid(wr_data_valid[WR_REQ]),
         .wr_data_ready(wr_data_ready[WR_REQ]), .wr_data(wr_data[WR_REQ*512 +: 512]), .wr_st_valid(wr_st_valid[WR_REQ]),
         .wr_st_error(wr_st_error),
-        .s_axis_tdata(cl_tdata), .s_axis_tvalid(cl_tvalid && cl_response), .s_axis_tready(req_rx_tready), .s_axis_tlast(cl_tlast),
+        .s_axis_tdata(cl_tdata), .s_axis_tvalid(gated_tvalid && cl_response), .s_axis_tready(req_rx_tready), .s_axis_tlast(cl_tlast),
         .s_meta(cl_meta), .s_conn(cl_conn),
         .m_axis_tdata(req_tx_tdata), .m_axis_tkeep(req_tx_tkeep), .m_axis_tvalid(req_tx_tvalid), .m_axis_tready(req_tx_tready),
         .m_axis_tlast(req_tx_tlast),

@@ -256,9 +256,13 @@ static unsigned long fences, fences_late;
 static void transport()
 {
 	static unsigned int waited;
-	static bool over, never;
+	static bool over, never, changed = true;
 
+	/* It stays up until what it is for has changed; a reset may come first. */
+	changed |= dut->mr_inv_valid || (dut->chg_valid && dut->chg_clear) || dut->sweep;
 	if (!dut->fence) {
+		CHECK(changed, "a fence has ended and nothing has changed");
+		changed = true;
 		waited = 0;
 		over = false;
 		never = chance(10);
@@ -270,6 +274,8 @@ static void transport()
 		fences += over;
 		fences_late += !over;
 	}
+	if (dut->fence && !waited)
+		changed = false;
 	waited += dut->fence;
 	over |= dut->fence && dut->fence_ok;
 }
