@@ -34,7 +34,8 @@ until_serves() { until listening "$2" || ! kill -0 "$1" 2> /dev/null; do sleep 0
 #
 # perftest's -R listens, shakes hands, closes and listens again on the same port. A client that comes between the two is told "no listener"
 # (reject reason 8; UD: SIDR status 1), and then often dies in librdmacm, handing it an id that it freed. That is a fault of the program and of no device,
-# so this message, and nothing else, has both ends start again, four times at most; it is said.
+# so this message, and nothing else, has both ends start again, four times at most; it is said. What the shell says of a program that died (to its own
+# standard error) is not: the status tells.
 pair() {
 	local log=$1 limit=$2 ready=$3 rc pid again try
 	for try in 1 2 3 4 5; do
@@ -45,10 +46,10 @@ pair() {
 			barrier up
 			while [ $try -lt 5 ] && [ ! -e "$again" ] && kill -0 $pid 2> /dev/null; do sleep 0.1; done
 			[ -e "$again" ] && kill $pid 2> /dev/null
-			wait $pid; rc=$?
+			wait $pid 2> /dev/null; rc=$?
 		else
 			barrier up
-			timeout -k 3 "$limit" bash -c "$5" > "$log" 2>&1; rc=$?
+			{ timeout -k 3 "$limit" bash -c "$5" > "$log" 2>&1; } 2> /dev/null; rc=$?
 			[ $try -lt 5 ] && [ $rc != 0 ] && grep -Eq 'RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.' "$log" && : > "$again"
 		fi
 		barrier end
