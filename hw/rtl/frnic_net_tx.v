@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who may send next: answers, requests and Ethernet in turns, frame by frame, so that READs answered at line rate leave the others their share. Behind it each frame is sent where it belongs: packets of the
-// transport to an address of ours go to frnic_net_rx (loopback), to a multicast group that QPs of ours are in both there and to the MAC, all else to
-// the MAC. With MIRROR a copy of every packet of the transport goes to frnic_net_rx for the netdev. While the port is off, frames vanish as into an unplugged cable.
+// Who may send next: answers, requests and Ethernet in turns, frame by frame, so that READs answered at line rate leave the others their share.
+// Behind it each frame is sent where it belongs: packets of the transport to an address of ours go to frnic_net_rx (loopback), to a multicast group
+// that QPs of ours are in both there and to the MAC, all else to the MAC. With MIRROR a copy of every packet of the transport goes to frnic_net_rx for
+// the netdev. While the port is off, frames vanish as into an unplugged cable.
 
 `resetall
 `timescale 1ns / 1ps
