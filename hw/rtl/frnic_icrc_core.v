@@ -96,7 +96,7 @@ module frnic_icrc_core #(
     wire half18 = first_reg && ipv6_now && vlan_now;
 
     function [511:0] masked;
-        input [511:0] data;
+        input [511:0] beat;
         input [63:0] keep;
         input [63:0] as_zeros;
         input [63:0] as_ones;
@@ -105,7 +105,7 @@ module frnic_icrc_core #(
         integer i;
         begin
             for (i = 0; i < 64; i = i + 1) begin
-                masked[i*8 +: 8] = !keep[i] || as_zeros[i] ? 8'h00 : as_ones[i] ? 8'hff : data[i*8 +: 8];
+                masked[i*8 +: 8] = !keep[i] || as_zeros[i] ? 8'h00 : as_ones[i] ? 8'hff : beat[i*8 +: 8];
             end
             if (low14) begin
                 masked[14*8 +: 4] = 4'hf;
