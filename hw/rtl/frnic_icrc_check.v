@@ -30,45 +30,24 @@ module frnic_icrc_check #(
     output wire              m_icrc_ok
 );
 
-    localparam STAGES = 6;
     localparam WIDTH = USER_W + 1 + 64 + 512;
     // State behind any message that is followed by its own CRC (the polynomial's residue, before the final inversion).
     localparam [31:0] RESIDUE = 32'hdebb20e3;
 
-    // The data wait beside the core; no reset, so that they become shift registers of LUTs.
-    reg [WIDTH-1:0] word1_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word2_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word3_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word4_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word5_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word6_reg = {WIDTH{1'b0}};
-    reg [STAGES-1:0] valid_reg = {STAGES{1'b0}};
-
     wire [31:0] state;
     wire state_valid;
-    wire [WIDTH-1:0] end_word = word6_reg;
-    wire end_valid = valid_reg[STAGES-1];
+    wire [WIDTH-1:0] end_word;
+    wire end_valid;
     wire end_ready;
     wire end_last = end_word[512 + 64];
     wire ce = end_ready || !end_valid;
 
     assign s_axis_tready = ce && !rst;
 
-    always @(posedge clk) begin
-        // Nothing moves through an empty line, whatever its enable: that saves power, and a simulation moving 3.5 kbit.
-        if (ce && (s_axis_tvalid || valid_reg != {STAGES{1'b0}})) begin
-            word1_reg <= {s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-            word2_reg <= word1_reg;
-            word3_reg <= word2_reg;
-            word4_reg <= word3_reg;
-            word5_reg <= word4_reg;
-            word6_reg <= word5_reg;
-            valid_reg <= {valid_reg[STAGES-2:0], s_axis_tvalid};
-        end
-        if (rst) begin
-            valid_reg <= {STAGES{1'b0}};
-        end
-    end
+    frnic_icrc_line #(.WIDTH(WIDTH)) line (
+        .clk(clk), .rst(rst), .ce(ce), .s_valid(s_axis_tvalid), .s_word({s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
+        .m_valid(end_valid), .m_word(end_word)
+    );
 
     frnic_icrc_core #(
         .TAIL(0)

@@ -29,16 +29,8 @@ module frnic_icrc_insert #(
     output wire [USER_W-1:0] m_axis_tuser
 );
 
-    localparam STAGES = 6;
     localparam WIDTH = USER_W + 1 + 64 + 512;
 
-    reg [WIDTH-1:0] word1_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word2_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word3_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word4_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word5_reg = {WIDTH{1'b0}};
-    reg [WIDTH-1:0] word6_reg = {WIDTH{1'b0}};
-    reg [STAGES-1:0] valid_reg = {STAGES{1'b0}};
     // One beat more: the iCRC may begin in the last beat but one, so a beat waits here for its successor, unless it is the last.
     reg [WIDTH-1:0] hold_reg = {WIDTH{1'b0}};
     reg hold_valid_reg = 1'b0;
@@ -47,8 +39,8 @@ module frnic_icrc_insert #(
     wire state_valid;
     wire [31:0] icrc = ~state;
 
-    wire [WIDTH-1:0] end_word = word6_reg;
-    wire end_valid = valid_reg[STAGES-1];
+    wire [WIDTH-1:0] end_word;
+    wire end_valid;
     wire [511:0] end_data = end_word[511:0];
     wire [63:0] end_keep = end_word[512 +: 64];
     wire end_last = end_word[512 + 64];
@@ -99,17 +91,12 @@ module frnic_icrc_insert #(
         end
     end
 
+    frnic_icrc_line #(.WIDTH(WIDTH)) line (
+        .clk(clk), .rst(rst), .ce(ce), .s_valid(s_axis_tvalid), .s_word({s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
+        .m_valid(end_valid), .m_word(end_word)
+    );
+
     always @(posedge clk) begin
-        // Nothing moves through an empty line, whatever its enable: that saves power, and a simulation moving 3.5 kbit.
-        if (ce && (s_axis_tvalid || valid_reg != {STAGES{1'b0}})) begin
-            word1_reg <= {s_axis_tuser, s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-            word2_reg <= word1_reg;
-            word3_reg <= word2_reg;
-            word4_reg <= word3_reg;
-            word5_reg <= word4_reg;
-            word6_reg <= word5_reg;
-            valid_reg <= {valid_reg[STAGES-2:0], s_axis_tvalid};
-        end
         if (hold_load) begin
             if (end_valid) begin
                 hold_reg <= {end_word[WIDTH-1:512], data_with};
@@ -117,7 +104,6 @@ module frnic_icrc_insert #(
             hold_valid_reg <= end_valid;
         end
         if (rst) begin
-            valid_reg <= {STAGES{1'b0}};
             hold_valid_reg <= 1'b0;
         end
     end

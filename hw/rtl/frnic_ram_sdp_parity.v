@@ -46,25 +46,30 @@ module frnic_ram_sdp_parity #(
     reg [PAR_W-1:0] rd_sum;
     reg [READ_LATENCY-1:0] valid_reg = {READ_LATENCY{1'b0}};
 
-    integer b;
+    // One bit a byte
+    function [PAR_W-1:0] parity;
+        input [PAR_W*8-1:0] word;
+        integer b;
+        begin
+            for (b = 0; b < PAR_W; b = b + 1) begin
+                parity[b] = ^word[b*8 +: 8];
+            end
+        end
+    endfunction
 
     // Nothing is asked of them otherwise: the card has some forty of these memories, and a simulation need not work out the parity of words that
     // nobody reads or writes.
     always @* begin
         wr_parity = {PAR_W{1'bx}};
         if (wr_en) begin
-            for (b = 0; b < PAR_W; b = b + 1) begin
-                wr_parity[b] = ^wr_data[b*8 +: 8] ^ wr_flip[b];
-            end
+            wr_parity = parity(wr_data) ^ wr_flip;
         end
     end
 
     always @* begin
         rd_sum = {PAR_W{1'bx}};
         if (rd_valid) begin
-            for (b = 0; b < PAR_W; b = b + 1) begin
-                rd_sum[b] = ^rd_data[b*8 +: 8] ^ rd_parity[b];
-            end
+            rd_sum = parity(rd_data) ^ rd_parity;
         end
     end
 

@@ -112,11 +112,9 @@ module frnic_req_data #(
     wire [31:0] q_len = go_atomic ? 32'd8 : wqe_reg[`FRNIC_WQE_CTRL_LENGTH_LSB +: 32];
     wire [4:0] q_num = go_atomic ? 5'd1 : wqe_reg[`FRNIC_WQE_CTRL_W3_NUM_SGE_LSB +: 5];
     wire [4:0] sge_at = (go_atomic ? 5'd3 : 5'd2) + sge_reg;
-    /* verilator lint_off UNUSED */
-    wire [127:0] sge_shift = wqe_reg[{sge_at, 7'd0} +: 128];
-    /* verilator lint_on UNUSED */
-    wire [63:0] sge_addr = sge_shift[`FRNIC_SGE_ADDR_LSB +: 64];
-    wire [31:0] sge_len = sge_shift[`FRNIC_SGE_LENGTH_LSB +: 32];
+    wire [127:0] sge_now = wqe_reg[{sge_at, 7'd0} +: 128];
+    wire [63:0] sge_addr = sge_now[`FRNIC_SGE_ADDR_LSB +: 64];
+    wire [31:0] sge_len = sge_now[`FRNIC_SGE_LENGTH_LSB +: 32];
     wire [31:0] sge_rest = sge_len - seek_reg;
     wire [12:0] part = sge_rest < {19'd0, left_reg} ? sge_rest[12:0] : left_reg;
     wire have = kept_reg && kept_qpn_reg == go_qpn && kept_index_reg == go_index;
@@ -148,7 +146,7 @@ module frnic_req_data #(
     // ---- Keys ----
     assign xl_hold = state_reg >= D_SEEK && state_reg <= D_DATA;
     assign xl_valid = state_reg == D_PART && sge_rest != 32'd0;
-    assign xl_key = sge_shift[`FRNIC_SGE_LKEY_LSB +: 32];
+    assign xl_key = sge_now[`FRNIC_SGE_LKEY_LSB +: 32];
     assign xl_pd = go_conn[`FRNIC_CMD_QP_PD_PD_LSB +: 24];
     assign xl_qpn = go_qpn;
     assign xl_kernel = go_conn[`FRNIC_CMD_QP_QP_FLAGS_LSB + 1];

@@ -507,12 +507,10 @@ module frnic_req_tx #(
 
     // One entry of the list
     wire [4:0] sge_at = q_data + sge_reg;
-    /* verilator lint_off UNUSED */
-    wire [127:0] sge_shift = wqe_reg[{sge_at, 7'd0} +: 128];
-    /* verilator lint_on UNUSED */
-    wire [63:0] sge_addr = sge_shift[`FRNIC_SGE_ADDR_LSB +: 64];
-    wire [31:0] sge_len = sge_shift[`FRNIC_SGE_LENGTH_LSB +: 32];
-    wire [31:0] sge_key = sge_shift[`FRNIC_SGE_LKEY_LSB +: 32];
+    wire [127:0] sge_now = wqe_reg[{sge_at, 7'd0} +: 128];
+    wire [63:0] sge_addr = sge_now[`FRNIC_SGE_ADDR_LSB +: 64];
+    wire [31:0] sge_len = sge_now[`FRNIC_SGE_LENGTH_LSB +: 32];
+    wire [31:0] sge_key = sge_now[`FRNIC_SGE_LKEY_LSB +: 32];
 
     // Format (the model's check_format() up to the list)
     reg [7:0] fmt;
@@ -802,10 +800,7 @@ module frnic_req_tx #(
     assign pc_inline = t_state_reg == T_INLINE;
     assign pc_bad = t_state_reg == T_BAD;
     assign il_valid = t_state_reg == T_INLINE && !first_reg;
-    /* verilator lint_off UNUSED */
-    wire [511:0] il_shift = wqe_reg[{il_unit_reg, 9'd0} +: 512];
-    /* verilator lint_on UNUSED */
-    assign il_data = il_shift[511:0];
+    assign il_data = wqe_reg[{il_unit_reg, 9'd0} +: 512];
     // Bytes of the inline data with what stands before it in its first unit
     /* verilator lint_off UNUSED */
     wire [9:0] il_span = {4'd0, q_data[1:0], 4'd0} + {1'b0, q_len[8:0]} + 10'd63;

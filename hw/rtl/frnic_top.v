@@ -725,7 +725,6 @@ module frnic_top #(
     wire [13:0] cnt_req_bytes;
     wire cnt_roce_tx, cnt_bad_state, cnt_bad_pkey, sums_idle0, sums_idle1, sums_idle2, sums_idle3;
 
-
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_rx_mcast #(.META_BITS(META_W)) rx_mcast (
         .clk(clk), .rst(user_rst), .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
