@@ -190,6 +190,7 @@ module frnic_control #(
     input  wire [LW_CLIENTS*8-1:0]       lw_mask,
     input  wire [LW_CLIENTS*8-1:0]       lw_event,
     input  wire [LW_CLIENTS*4-1:0]       lw_inc,
+    input  wire [LW_CLIENTS-1:0]         lw_buf,
     input  wire [LW_CLIENTS*512-1:0]     lw_data,
     output wire [LW_CLIENTS-1:0]         lw_done,
     output wire                          lw_err,
@@ -204,6 +205,8 @@ module frnic_control #(
     output wire [LOG_QPS-1:0]            sqdb_index,
     output wire                          rqdb_valid,
     output wire [LOG_QPS-1:0]            rqdb_index,
+    // Pulse: a packet buffer came back (R1.4)
+    output reg                           buf_back,
     // The SRQ table, for frnic_rq_fetch: its own while srq_lock and srq_locked, which is given while the queue manager does nothing
     input  wire                          srq_lock,
     output reg                           srq_locked,
@@ -341,7 +344,7 @@ module frnic_control #(
         own_pulse = cnt_pulse;
         own_pulse[`FRNIC_COUNTER_CMDS_OK] = ev_ok;
         own_pulse[`FRNIC_COUNTER_CMDS_FAILED] = ev_failed;
-        own_pulse[`FRNIC_COUNTER_NO_PKT_BUF] = ev_no_buf;
+        own_pulse[`FRNIC_COUNTER_NO_PKT_BUF] = no_buf_reg;
     end
     /* verilator lint_on WIDTH */
 
@@ -372,11 +375,13 @@ module frnic_control #(
     reg [7:0] sl_status;
     reg [1023:0] sl_rdata;
     reg [447:0] sl_rlive;
-    /* verilator lint_off UNUSED */
     wire [1:0] take_ready;
-    /* verilator lint_on UNUSED */
     wire [LOG_BUFS-1:0] take_buf;
-    wire qm_take, qm_give, live_give;
+    wire qm_take, qm_give, live_take, live_give, live_no_buf;
+    wire pool_empty = free_bufs == {(LOG_BUFS+1){1'b0}};
+    // Two who find none in the same cycle are two; the second of them is counted a cycle later.
+    reg no_buf_reg = 1'b0;
+    reg no_buf_more_reg = 1'b0;
     wire [1:0] give_ready;
     wire [LOG_BUFS-1:0] qm_give_buf;
     wire [LOG_BUFS-1:0] live_give_buf;
@@ -403,7 +408,7 @@ module frnic_control #(
         .sl_valid(sl_valid), .sl_ready(sl_ready), .sl_sel(sl_sel), .sl_op(sl_op), .sl_index(sl_index), .sl_wdata(sl_wdata),
         .sl_wlive(sl_wlive), .sl_aux(sl_aux), .sl_done(sl_done), .sl_live(sl_live), .sl_status(sl_status), .sl_rdata(sl_rdata),
         .sl_rlive(sl_rlive),
-        .take_valid(qm_take), .take_ready(take_ready[0]), .take_buf(take_buf), .pool_empty(free_bufs == {(LOG_BUFS+1){1'b0}}),
+        .take_valid(qm_take), .take_ready(take_ready[0]), .take_buf(take_buf), .pool_empty(pool_empty),
         .give_valid(qm_give), .give_ready(give_ready[0]), .give_buf(qm_give_buf),
         .rec_req_valid(rd_req_valid[1]), .rec_req_ready(rd_req_ready[1]), .rec_req_addr(rd_req_addr[127:64]),
         .rec_resp_valid(rd_resp_valid[1]), .rec_resp_ready(rd_resp_ready[1]), .rec_resp_data(rd_resp_data), .rec_resp_last(rd_resp_last),
@@ -438,10 +443,16 @@ module frnic_control #(
 
     // ---- Packet buffers ----
     frnic_buf_pool #(.LOG_BUFS(LOG_BUFS), .CLIENTS(2)) pool (
-        .clk(clk), .rst(rst), .take_valid({1'b0, qm_take}), .take_ready(take_ready), .take_buf(take_buf),
+        .clk(clk), .rst(rst), .take_valid({live_take, qm_take}), .take_ready(take_ready), .take_buf(take_buf),
         .give_valid({live_give, qm_give}), .give_ready(give_ready), .give_buf({live_give_buf, qm_give_buf}),
         .sweep(sweep), .sweep_done(own_done[1]), .free_bufs(free_bufs)
     );
+
+    always @(posedge clk) begin
+        buf_back <= give_ready != 2'b00 && !rst;
+        no_buf_reg <= (ev_no_buf || live_no_buf || no_buf_more_reg) && !rst;
+        no_buf_more_reg <= ((ev_no_buf && live_no_buf) || (no_buf_more_reg && (ev_no_buf || live_no_buf))) && !rst;
+    end
 
     // ---- Fence: no DMA of what was begun under the old context comes after the command is answered ----
     reg go_reg = 1'b0;
@@ -500,8 +511,9 @@ module frnic_control #(
         .db_index(db_index), .db_uar(db_uar), .db_bad(db_bad), .db_denied(db_denied),
         .cqerr_valid(cqerr_valid), .cqerr_ready(cqerr_ready), .cqerr_cqn(cqerr_cqn),
         .give_valid(live_give), .give_ready(give_ready[1]), .give_buf(live_give_buf),
+        .take_valid(live_take), .take_ready(take_ready[1]), .take_buf(take_buf), .pool_empty(pool_empty), .no_buf(live_no_buf),
         .ev_valid(qp_ev_valid), .ev_ready(qp_ev_ready), .ev_subtype(qp_ev_subtype), .ev_qpn(qp_ev_qpn), .sweep(sweep),
-        .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_data(lw_data),
+        .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_buf(lw_buf), .lw_data(lw_data),
         .lw_done(lw_done), .lw_err(lw_err), .lw_rdata(lw_rdata), .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state),
         .chg_resp(chg_resp), .chg_req(chg_req), .chg_clear(chg_clear), .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index),
         .rqdb_valid(rqdb_valid), .rqdb_index(rqdb_index)

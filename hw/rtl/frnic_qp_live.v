@@ -64,13 +64,19 @@ module frnic_qp_live #(
     output reg                 give_valid,
     input  wire                give_ready,
     output reg  [LOG_BUFS-1:0] give_buf,
+    // Packet buffers that are taken for a QP's first traffic (R1.4); no_buf: a pulse, there was none
+    output wire                take_valid,
+    input  wire                take_ready,
+    input  wire [LOG_BUFS-1:0] take_buf,
+    input  wire                pool_empty,
+    output reg                 no_buf,
     // QP events for EQ 0
     output reg                 ev_valid,
     input  wire                ev_ready,
     output reg  [7:0]          ev_subtype,
     output reg  [23:0]         ev_qpn,
     // Operations of the transport, client 0 in the low bits, held until lw_done; op: 0 change, 1 to ERR, 2 to SQE, 3 drained; mask: groups of fields;
-    // inc: tx_pkts, rx_pkts, retrans, drops. lw_rdata: the entry as it is then
+    // inc: tx_pkts, rx_pkts, retrans, drops; take: a packet buffer, if the QP has none and is not in RST. lw_rdata: the entry as it is then
     input  wire [CLIENTS-1:0]  lw_valid,
     /* verilator lint_off UNUSED */
     input  wire [CLIENTS*24-1:0] lw_qpn,
@@ -79,6 +85,7 @@ module frnic_qp_live #(
     input  wire [CLIENTS*8-1:0] lw_mask,
     input  wire [CLIENTS*8-1:0] lw_event,
     input  wire [CLIENTS*4-1:0] lw_inc,
+    input  wire [CLIENTS-1:0]  lw_buf,
     /* verilator lint_off UNUSED */
     input  wire [CLIENTS*512-1:0] lw_data,
     /* verilator lint_on UNUSED */
@@ -164,6 +171,7 @@ module frnic_qp_live #(
     wire [7:0] lw_groups = lw_mask[lw_sel_reg*8 +: 8];
     wire [7:0] lw_tell = lw_event[lw_sel_reg*8 +: 8];
     wire [3:0] lw_count = lw_inc[lw_sel_reg*4 +: 4];
+    wire lw_wants = who_reg == W_LW && lw_buf[lw_sel_reg];
     /* verilator lint_off UNUSED */
     wire [511:0] lw = lw_data[lw_sel_reg*512 +: 512];
     /* verilator lint_on UNUSED */
@@ -193,6 +201,9 @@ module frnic_qp_live #(
     wire [23:0] rq_held = diff(db_index, live_reg[RQ_CI +: 24]);
     wire [23:0] rq_had = diff(live_reg[RQ_PI +: 24], live_reg[RQ_CI +: 24]);
     wire dead = !found_reg || err_reg || state == `FRNIC_QP_STATE_RST;
+    wire wants_buf = lw_wants && !err_reg && state != `FRNIC_QP_STATE_RST && !live_reg[BUFS];
+    // The last event and buffer are taken, a buffer is there if one is wanted and there is any: all goes on at once.
+    wire exec_now = !ev_valid && !give_valid && (!wants_buf || take_ready || pool_empty);
 
     always @* begin
         next = live_reg;
@@ -276,7 +287,11 @@ module frnic_qp_live #(
             end
             W_LW: begin
                 event_qpn = lw_number;
-                next_write = lw_groups != 8'd0 || lw_what != LW_CHANGE || lw_count != 4'd0;
+                next_write = lw_groups != 8'd0 || lw_what != LW_CHANGE || lw_count != 4'd0 || (wants_buf && take_ready);
+                if (wants_buf && take_ready) begin
+                    next[BUFS] = 1'b1;
+                    next[BUF +: LOG_BUFS] = take_buf;
+                end
                 if (lw_groups[0]) begin
                     next[SQ_CI +: 24] = lw[SQ_CI +: 24];
                 end
@@ -368,6 +383,7 @@ module frnic_qp_live #(
 
     assign slot_ready = st_reg == ST_IDLE && !sweep;
     assign slot_rdata = live_reg[447:0];
+    assign take_valid = st_reg == ST_EXEC && wants_buf && !ev_valid && !give_valid;
     assign cqerr_ready = scan_reg && scan_index_reg == {LOG_QPS{1'b1}} && st_reg == ST_OUT && who_reg == W_SCAN && !ev_valid;
     assign sq_ready = st_reg == ST_OUT && who_reg == W_SQ;
     assign rq_ready = st_reg == ST_OUT && who_reg == W_RQ;
@@ -409,6 +425,7 @@ module frnic_qp_live #(
         chg_valid <= 1'b0;
         sqdb_valid <= 1'b0;
         rqdb_valid <= 1'b0;
+        no_buf <= 1'b0;
         if (give_ready) begin
             give_valid <= 1'b0;
         end
@@ -488,9 +505,9 @@ module frnic_qp_live #(
                 end
             end
 
-            // Waits for the last event and buffer to be taken, then all goes on at once.
             ST_EXEC: begin
-                if (!ev_valid && !give_valid) begin
+                if (exec_now) begin
+                    no_buf <= wants_buf && !take_ready;
                     live_reg <= next;
                     db_bad <= next_bad;
                     db_denied <= next_denied;
@@ -545,6 +562,7 @@ module frnic_qp_live #(
             chg_valid <= 1'b0;
             sqdb_valid <= 1'b0;
             rqdb_valid <= 1'b0;
+            no_buf <= 1'b0;
         end
     end
 

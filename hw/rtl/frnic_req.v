@@ -75,6 +75,7 @@ module frnic_req #(
     output wire [23:0]          lw_mask,
     output wire [23:0]          lw_event,
     output wire [11:0]          lw_inc,
+    output wire [2:0]           lw_buf,
     output wire [1535:0]        lw_data,
     input  wire [2:0]           lw_done,
     input  wire [511:0]         lw_rdata,
@@ -83,6 +84,8 @@ module frnic_req #(
     input  wire [2:0]           chg_state,
     input  wire                 chg_req,
     input  wire                 chg_clear,
+    // Pulse: a packet buffer came back (R1.4)
+    input  wire                 buf_back,
     // frnic_xlate
     output wire                 xl_valid,
     input  wire                 xl_ready,
@@ -267,7 +270,9 @@ module frnic_req #(
     );
 
     // ---- Wakes: a change of state is never held up ----
-    wire t_wake, t_wake_ready, a_wake, a_wake_ready;
+    wire t_wake, t_wake_ready, a_wake, a_wake_ready, b_wake, b_idle, b_wait;
+    wire [LOG_QPS-1:0] b_wait_index;
+    wire [LOG_QPS-1:0] b_wake_index;
     wire [LOG_QPS-1:0] t_wake_index;
     wire [LOG_QPS-1:0] a_wake_index;
     wire chg_wake = chg_valid && chg_state >= `FRNIC_QP_STATE_RTS;
@@ -280,9 +285,14 @@ module frnic_req #(
     assign a_wake_ready = !chg_wake && wake_room;
     assign t_wake_ready = !chg_wake && wake_room && !a_wake;
 
+    frnic_buf_wait #(.LOG_QPS(LOG_QPS)) buf_wait (
+        .clk(clk), .rst(rst), .sweep(sweep), .set_valid(b_wait), .set_index(b_wait_index), .back(buf_back), .wake_valid(b_wake),
+        .wake_ready(t_wake_ready && !t_wake), .wake_index(b_wake_index), .idle(b_idle)
+    );
+
     frnic_fifo #(.WIDTH(LOG_QPS), .LOG_DEPTH(6)) wake_queue (
-        .clk(clk), .rst(rst), .wr_data(chg_wake ? chg_index : a_wake ? a_wake_index : t_wake_index),
-        .wr_valid(chg_wake || (wake_room && (a_wake || t_wake))), .wr_ready(wake_in_ready), .rd_data(wake_index), .rd_valid(wake_valid),
+        .clk(clk), .rst(rst), .wr_data(chg_wake ? chg_index : a_wake ? a_wake_index : t_wake ? t_wake_index : b_wake_index),
+        .wr_valid(chg_wake || (wake_room && (a_wake || t_wake || b_wake))), .wr_ready(wake_in_ready), .rd_data(wake_index), .rd_valid(wake_valid),
         .rd_ready(wake_ready), .count(wakes)
     );
 
@@ -445,9 +455,10 @@ module frnic_req #(
 
     assign lw_op[3:0] = 4'd0;
     assign lw_event[15:0] = 16'd0;
+    assign lw_buf[2:1] = 2'b00;
     assign lw_data = {a_lw_data, t_lw_data, 512'd0};
     assign cnt_wqe_err = t_wqe_err || a_wqe_err;
-    assign idle = t_idle && a_idle && d_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
+    assign idle = t_idle && a_idle && b_idle && d_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
 
     frnic_req_tx #(
         .LOG_QPS(LOG_QPS), .LOG_RECS(LOG_RECS), .GIDS(GIDS), .PKEYS(PKEYS), .DESC_BITS(TXD_W), .RS_BITS(RS_W), .REC_BITS(REC_W)
@@ -460,8 +471,8 @@ module frnic_req #(
         .w_last(w_last), .w_code(w_code), .w_data(w_data), .e_valid(e_valid), .e_qpn(e_qpn),
         .qp_rd_valid(qp_rd_valid[1:0]), .qp_rd_ready(qp_rd_ready[1:0]), .qp_rd_index(qp_rd_index[0 +: 2*LOG_QPS]), .qp_rd_done(qp_rd_done[1:0]),
         .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
-        .lw_valid(lw_valid[1:0]), .lw_qpn(lw_qpn[47:0]), .lw_mask(lw_mask[15:0]), .lw_inc(lw_inc[7:0]),
-        .lw_data(t_lw_data), .lw_done(lw_done[1:0]), .lw_rdata(lw_rdata),
+        .lw_valid(lw_valid[1:0]), .lw_qpn(lw_qpn[47:0]), .lw_mask(lw_mask[15:0]), .lw_inc(lw_inc[7:0]), .lw_buf(lw_buf[0]),
+        .buf_back(buf_back), .wait_valid(b_wait), .wait_index(b_wait_index), .lw_data(t_lw_data), .lw_done(lw_done[1:0]), .lw_rdata(lw_rdata),
         .fs_index(fs_index), .fs_state(state_mem[fs_index]), .fs_fresh(anew_mem[fs_index] != used_mem[fs_index]),
         .ts_index(ts_index), .ts_state(state_mem[ts_index]), .ts_fresh(anew_mem[ts_index] != used_mem[ts_index]), .ts_life(life_mem[ts_index]),
         .anew_valid(anew), .anew_index(chg_index), .lock_held(t_held), .lock_index(t_lock), .lock_free(t_free),

@@ -84,11 +84,16 @@ module frnic_req_tx #(
     output wire [47:0]                 lw_qpn,
     output wire [15:0]                 lw_mask,
     output wire [7:0]                  lw_inc,
+    output wire                        lw_buf, // of client 0
     output reg  [511:0]                lw_data,
     input  wire [1:0]                  lw_done,
     /* verilator lint_off UNUSED */
     input  wire [511:0]                lw_rdata,
     /* verilator lint_on UNUSED */
+    // Packet buffers (R1.4), pulses: one came back; this QP found none and waits
+    input  wire                        buf_back,
+    output wire                        wait_valid,
+    output wire [LOG_QPS-1:0]          wait_index,
     // What is known of a QP: state, not started in this life, number of the life (mod 256)
     output wire [LOG_QPS-1:0]          fs_index,
     input  wire [2:0]                  fs_state,
@@ -238,7 +243,8 @@ module frnic_req_tx #(
     end
 
     // ---- Front: what does a granted QP go on with? ----
-    localparam [2:0] F_IDLE = 3'd0, F_READ = 3'd1, F_CHOOSE = 3'd2, F_REC = 3'd3, F_FLUSH = 3'd4, F_GRANT = 3'd5, F_DONE = 3'd6;
+    localparam [2:0] F_IDLE = 3'd0, F_READ = 3'd1, F_CHOOSE = 3'd2, F_REC = 3'd3, F_FLUSH = 3'd4, F_GRANT = 3'd5, F_DONE = 3'd6,
+                     F_BUF = 3'd7;
     reg [2:0] f_state_reg = F_IDLE;
     reg [LOG_QPS-1:0] f_index_reg;
     reg f_conn_asked_reg;
@@ -248,6 +254,8 @@ module frnic_req_tx #(
     reg f_rs_got_reg;
     reg f_rec_asked_reg;
     reg f_live_reg;
+    reg f_buf_reg;         // it holds a packet buffer
+    reg f_back_reg = 1'b0; // one came back since this QP asked
     reg [23:0] f_qpn_reg;
     reg [63:0] f_base_reg;
     reg [4:0] f_log_reg;
@@ -280,7 +288,12 @@ module frnic_req_tx #(
     assign fs_index = f_index_reg;
     assign qp_rd_valid[0] = f_state_reg == F_READ && !f_conn_asked_reg;
     assign qp_rd_index[0 +: LOG_QPS] = f_index_reg;
-    assign lw_valid[0] = f_state_reg == F_READ && !f_lw_got_reg;
+    assign lw_valid[0] = (f_state_reg == F_READ && !f_lw_got_reg) || f_state_reg == F_BUF;
+    assign lw_buf = f_state_reg == F_BUF;
+    // It waits for the next one that comes back, unless that was while it asked.
+    wire f_none = f_state_reg == F_BUF && lw_done[0] && !lw_rdata[`FRNIC_CMD_QP_LIVE1_BUFS_LSB - 1024];
+    assign wait_valid = f_none && !f_back_reg && !buf_back;
+    assign wait_index = f_index_reg;
     assign lw_qpn[23:0] = {{(24-LOG_QPS){1'b0}}, f_index_reg};
     assign lw_mask[7:0] = 8'd0;
     assign lw_inc[3:0] = 4'd0;
@@ -332,6 +345,7 @@ module frnic_req_tx #(
                 if (lw_done[0]) begin
                     f_lw_got_reg <= 1'b1;
                     f_pi_reg <= lw_rdata[`FRNIC_CMD_QP_LIVE0_SQ_PI_LSB - 1024 +: 24];
+                    f_buf_reg <= lw_rdata[`FRNIC_CMD_QP_LIVE1_BUFS_LSB - 1024];
                 end
                 if (rs_rd_done[0]) begin
                     f_rs_got_reg <= 1'b1;
@@ -357,7 +371,13 @@ module frnic_req_tx #(
                 end else if (f_rs_reg[RS_SEND +: 8] != f_tail) begin
                     f_state_reg <= F_REC;
                 end else begin
-                    f_state_reg <= fs_state == `FRNIC_QP_STATE_RTS && f_used != RECS && f_new != 24'd0 ? F_GRANT : F_DONE;
+                    f_state_reg <= fs_state == `FRNIC_QP_STATE_RTS && f_used != RECS && f_new != 24'd0 ? (f_buf_reg ? F_GRANT : F_BUF) : F_DONE;
+                end
+            end
+            // Its first WQE (R1.4). A QP that has begun any holds a buffer.
+            F_BUF: begin
+                if (lw_done[0]) begin
+                    f_state_reg <= !f_none ? F_GRANT : wait_valid ? F_DONE : F_BUF;
                 end
             end
             // Behind a rewind, or within a message: where the record says. Those without packets are passed over.
@@ -404,6 +424,7 @@ module frnic_req_tx #(
                 end
             end
         endcase
+        f_back_reg <= f_state_reg == F_BUF && !lw_done[0] && (f_back_reg || buf_back);
         if (rst) begin
             f_state_reg <= F_IDLE;
         end

@@ -42,6 +42,7 @@ module frnic_resp #(
     output wire [15:0]          lw_mask,
     output wire [15:0]          lw_event,
     output wire [7:0]           lw_inc,
+    output wire [1:0]           lw_buf,
     output wire [1023:0]        lw_data,
     input  wire [1:0]           lw_done,
     input  wire                 lw_err,
@@ -246,6 +247,7 @@ module frnic_resp #(
     );
 
     assign lw_op[1:0] = 2'd0;
+    assign lw_buf[1] = 1'b0;
 
     frnic_resp_front #(.LOG_QPS(LOG_QPS), .LOG_PKEYS(LOG_PKEYS), .META_BITS(META_BITS), .REC_BITS(R_W)) front (
         .clk(clk), .rst(rst), .s_valid(ctx_valid), .s_ready(ctx_ready), .s_meta(ctx[META_BITS-1:0]), .s_conn(ctx[META_BITS +: 1024]),
@@ -253,7 +255,7 @@ module frnic_resp #(
         .qp_rd_valid(qp_rd_valid), .qp_rd_ready(qp_rd_ready), .qp_rd_index(qp_rd_index), .qp_rd_done(qp_rd_done), .qp_rd_live(qp_rd_live),
         .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .lw_valid(lw_valid[0]), .lw_qpn(lw_qpn[23:0]), .lw_mask(lw_mask[7:0]), .lw_event(lw_event[7:0]), .lw_inc(lw_inc[3:0]),
-        .lw_data(lw_data[511:0]), .lw_done(lw_done[0]), .lw_err(lw_err), .lw_rdata(lw_rdata),
+        .lw_buf(lw_buf[0]), .lw_data(lw_data[511:0]), .lw_done(lw_done[0]), .lw_err(lw_err), .lw_rdata(lw_rdata),
         .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_resp(chg_resp), .chg_clear(chg_clear),
         .rqdb_valid(rqdb_valid), .rqdb_index(rqdb_index), .pkey_index(f_pkey_index), .pkey(f_pkey),
         .q_valid(q_valid), .q_ready(q_ready), .q_qpn(q_qpn), .r_valid(r_valid), .r_ready(r_ready), .r_first(r_first), .r_last(r_last),

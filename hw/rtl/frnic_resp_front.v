@@ -51,6 +51,7 @@ module frnic_resp_front #(
     output wire [7:0]           lw_mask,
     output wire [7:0]           lw_event,
     output wire [3:0]           lw_inc,
+    output wire                 lw_buf,
     output reg  [511:0]         lw_data,
     input  wire                 lw_done,
     input  wire                 lw_err,
@@ -151,11 +152,12 @@ module frnic_resp_front #(
     localparam STATUS = `FRNIC_CMD_QP_LIVE9_STATUS_LSB - 1024;
     localparam VENDOR_ERR = `FRNIC_CMD_QP_LIVE9_VENDOR_ERR_LSB - 1024;
     localparam RES_USED = `FRNIC_CMD_QP_LIVE9_RES_USED_LSB - 1024;
+    localparam BUFS = `FRNIC_CMD_QP_LIVE1_BUFS_LSB - 1024;
 
     localparam [4:0] ST_IDLE = 5'd0, ST_CONN = 5'd1, ST_LOAD = 5'd2, ST_JUDGE = 5'd3, ST_PKEY = 5'd4, ST_RQE = 5'd5, ST_RQE2 = 5'd6, ST_RULE = 5'd7,
                      ST_WALK = 5'd8, ST_SGE = 5'd9, ST_XREQ = 5'd10, ST_XV = 5'd11, ST_MAP = 5'd12, ST_CMD = 5'd14,
                      ST_PLACED = 5'd16, ST_END = 5'd17, ST_DRAIN = 5'd18, ST_REC = 5'd19, ST_LW = 5'd20, ST_WB = 5'd21, ST_FLUSH = 5'd22, ST_RES = 5'd23,
-                     ST_OLD = 5'd24;
+                     ST_OLD = 5'd24, ST_BUF = 5'd25;
     // W_READ: atomics as well
     localparam [2:0] W_SEND = 3'd0, W_WRITE = 3'd1, W_READ = 3'd2, W_UD = 3'd3, W_FLUSH = 3'd4;
     localparam [1:0] MSG_IDLE = 2'd0, MSG_SEND = 2'd1, MSG_WRITE = 2'd2;
@@ -228,6 +230,8 @@ module frnic_resp_front #(
     reg [23:0] epsn_reg = 24'd0;
     reg [23:0] msn_reg = 24'd0;
     reg nak_sent_reg = 1'b0;
+    reg buf_reg = 1'b0;       // the QP holds a packet buffer (R1.4)
+    reg buf_asked_reg = 1'b0; // it was asked for
     reg [7:0] l_status_reg = 8'd0;
 
     reg [1:0] p_msg_reg = MSG_IDLE;   // message in progress
@@ -523,7 +527,8 @@ module frnic_resp_front #(
     reg [7:0] put_res_reg = 8'd0;
     wire [7:0] res_num = {{(8-LOG_RES-1){1'b0}}, p_res_num_reg};
 
-    assign lw_valid = state_reg == ST_LOAD || put_reg;
+    assign lw_valid = state_reg == ST_LOAD || state_reg == ST_BUF || put_reg;
+    assign lw_buf = state_reg == ST_BUF && !put_reg;
     assign lw_qpn = put_reg ? put_qpn_reg : what_reg != W_FLUSH ? meta_reg[META_DQPN +: 24] : qpn;
     assign lw_mask = put_reg && !put_void_reg ? put_mask_reg : 8'd0;
     assign lw_event = put_reg && !put_void_reg ? put_event_reg : 8'd0;
@@ -609,6 +614,7 @@ module frnic_resp_front #(
         case (state_reg)
             ST_IDLE: begin
                 asked_reg <= 1'b0;
+                buf_asked_reg <= 1'b0;
                 nwr_reg <= 7'd0;
                 vanish_reg <= 1'b0;
                 grh_done_reg <= 1'b0;
@@ -663,6 +669,7 @@ module frnic_resp_front #(
                     epsn_reg <= lw_rdata[EPSN +: 24];
                     msn_reg <= lw_rdata[MSN +: 24];
                     nak_sent_reg <= lw_rdata[NAK_SENT];
+                    buf_reg <= lw_rdata[BUFS];
                     l_status_reg <= lw_rdata[STATUS +: 8];
                     {p_res_head_reg, p_res_num_reg, p_res_old_reg, p_msg_reg, p_drop_reg, p_have_reg, p_srq_reg, p_fatal_reg, p_told_reg, p_tag_reg, p_pd_reg, p_num_reg, p_len_reg,
                      p_placed_reg, p_va_reg, p_rkey_reg, p_left_reg} <= own_mem;
@@ -746,6 +753,8 @@ module frnic_resp_front #(
                     epsn_reg <= psn + 24'd1;
                     v_reg <= V_DROP;
                     state_reg <= ST_END;
+                end else if (!buf_reg && !buf_asked_reg) begin
+                    state_reg <= ST_BUF;
                 end else begin
                     lwop_reg <= 1'b1;
                     mask_reg[4] <= 1'b1;
@@ -754,7 +763,10 @@ module frnic_resp_front #(
                         epsn_reg <= psn + 24'd1;
                         p_drop_reg <= 1'b0;
                     end
-                    if (!asks_ok) begin
+                    if (rc && !buf_reg) begin
+                        v_reg <= V_RNR; // UC has no way to say it, and needs none
+                        state_reg <= ST_END;
+                    end else if (!asks_ok) begin
                         v_reg <= V_INVALID;
                         state_reg <= ST_END;
                     end else if (needs_range) begin
@@ -771,6 +783,15 @@ module frnic_resp_front #(
                     end else begin
                         state_reg <= needs_entry && !p_have_reg ? ST_RQE : ST_RULE;
                     end
+                end
+            end
+
+            // Its first packet in order.
+            ST_BUF: begin
+                if (loaded) begin
+                    buf_reg <= lw_rdata[BUFS];
+                    buf_asked_reg <= 1'b1;
+                    state_reg <= ST_JUDGE;
                 end
             end
 

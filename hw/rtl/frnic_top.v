@@ -429,6 +429,8 @@ module frnic_top #(
     wire [LWS*8-1:0] lw_mask;
     wire [LWS*8-1:0] lw_event;
     wire [LWS*4-1:0] lw_inc;
+    wire [LWS-1:0] lw_buf;
+    wire buf_back;
     wire [LWS*512-1:0] lw_data;
     wire [LWS-1:0] lw_done;
     wire lw_err;
@@ -508,10 +510,10 @@ module frnic_top #(
         .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .mr_rd_valid(mr_rd_valid), .mr_rd_ready(mr_rd_ready), .mr_rd_index(mr_rd_index), .mr_rd_done(mr_rd_done), .mr_rd_live(mr_rd_live),
         .mr_rd_err(mr_rd_err), .mr_rd_data(mr_rd_data),
-        .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_data(lw_data),
-        .lw_done(lw_done), .lw_err(lw_err), .lw_rdata(lw_rdata),
+        .lw_valid(lw_valid), .lw_qpn(lw_qpn), .lw_op(lw_op), .lw_mask(lw_mask), .lw_event(lw_event), .lw_inc(lw_inc), .lw_buf(lw_buf),
+        .lw_data(lw_data), .lw_done(lw_done), .lw_err(lw_err), .lw_rdata(lw_rdata),
         .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_resp(chg_resp), .chg_req(chg_req),
-        .chg_clear(chg_clear),
+        .chg_clear(chg_clear), .buf_back(buf_back),
         .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index), .rqdb_valid(rqdb_valid), .rqdb_index(rqdb_index),
         .srq_lock(srq_lock), .srq_locked(srq_locked), .srq_changed(srq_changed), .srq_valid(srq_slot_valid), .srq_ready(srq_slot_ready),
         .srq_write(srq_slot_write), .srq_index(srq_slot_index), .srq_wdata(srq_slot_wdata), .srq_done(srq_slot_done),
@@ -573,6 +575,7 @@ module frnic_top #(
 
     assign lw_event[LW_RQ*8 +: 8] = 8'd0;
     assign lw_inc[LW_RQ*4 +: 4] = 4'd0;
+    assign lw_buf[LW_RQ] = 1'b0;
     assign ev_type[EV_RQ*8 +: 8] = `FRNIC_EQE_TYPE_SRQ;
     assign ev_data[EV_RQ*32 +: 32] = 32'd0;
 
@@ -754,6 +757,7 @@ module frnic_top #(
     assign lw_mask[LW_CLASS*8 +: 8] = 8'd0;
     assign lw_event[LW_CLASS*8 +: 8] = 8'd0;
     assign lw_inc[LW_CLASS*4 +: 4] = 4'd0;
+    assign lw_buf[LW_CLASS] = 1'b0;
     assign lw_data[LW_CLASS*512 +: 512] = 512'd0;
 
     frnic_qp_state #(.LOG_QPS(LOG_QPS)) qp_state (
@@ -777,7 +781,8 @@ module frnic_top #(
         .qp_rd_valid(qp_rd_valid[QR_RESP]), .qp_rd_ready(qp_rd_ready[QR_RESP]), .qp_rd_index(qp_rd_index[QR_RESP*LOG_QPS +: LOG_QPS]),
         .qp_rd_done(qp_rd_done[QR_RESP]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .lw_valid(lw_valid[LW_RESP +: 2]), .lw_qpn(lw_qpn[LW_RESP*24 +: 48]), .lw_op(lw_op[LW_RESP*2 +: 4]), .lw_mask(lw_mask[LW_RESP*8 +: 16]),
-        .lw_event(lw_event[LW_RESP*8 +: 16]), .lw_inc(lw_inc[LW_RESP*4 +: 8]), .lw_data(lw_data[LW_RESP*512 +: 1024]),
+        .lw_event(lw_event[LW_RESP*8 +: 16]), .lw_inc(lw_inc[LW_RESP*4 +: 8]), .lw_buf(lw_buf[LW_RESP +: 2]),
+        .lw_data(lw_data[LW_RESP*512 +: 1024]),
         .lw_done(lw_done[LW_RESP +: 2]), .lw_err(lw_err), .lw_rdata(lw_rdata),
         .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_resp(chg_resp), .chg_clear(chg_clear),
         .rqdb_valid(rqdb_valid), .rqdb_index(rqdb_index),
@@ -819,8 +824,8 @@ module frnic_top #(
         .qp_rd_valid(qp_rd_valid[QR_REQ +: 3]), .qp_rd_ready(qp_rd_ready[QR_REQ +: 3]), .qp_rd_index(qp_rd_index[QR_REQ*LOG_QPS +: 3*LOG_QPS]),
         .qp_rd_done(qp_rd_done[QR_REQ +: 3]), .qp_rd_live(qp_rd_live), .qp_rd_err(qp_rd_err), .qp_rd_data(qp_rd_data),
         .lw_valid(lw_valid[LW_REQ +: 3]), .lw_qpn(lw_qpn[LW_REQ*24 +: 72]), .lw_op(lw_op[LW_REQ*2 +: 6]), .lw_mask(lw_mask[LW_REQ*8 +: 24]),
-        .lw_event(lw_event[LW_REQ*8 +: 24]), .lw_inc(lw_inc[LW_REQ*4 +: 12]), .lw_data(lw_data[LW_REQ*512 +: 1536]),
-        .lw_done(lw_done[LW_REQ +: 3]), .lw_rdata(lw_rdata),
+        .lw_event(lw_event[LW_REQ*8 +: 24]), .lw_inc(lw_inc[LW_REQ*4 +: 12]), .lw_buf(lw_buf[LW_REQ +: 3]),
+        .lw_data(lw_data[LW_REQ*512 +: 1536]), .lw_done(lw_done[LW_REQ +: 3]), .lw_rdata(lw_rdata), .buf_back(buf_back),
         .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_req(chg_req), .chg_clear(chg_clear),
         .xl_valid(xq_valid), .xl_ready(xq_ready), .xl_key(xq_key), .xl_pd(xq_pd), .xl_qpn(xq_qpn), .xl_kernel(xq_kernel), .xl_access(xq_access),
         .xl_va(xq_va), .xl_len(xq_len), .xl_check(xq_check), .xl_v_valid(xq_v_valid), .xl_v_code(xq_v_code), .xl_p_valid(xq_p_valid),

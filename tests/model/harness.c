@@ -306,6 +306,18 @@ struct sim *sim_new(int nodes, const char *const *options)
 	return sim;
 }
 
+struct sim *sim_new_few_bufs(int nodes)
+{
+	static const char *const few[] = {"pkt-bufs=8", NULL};
+	struct sim *sim = sim_new(nodes, NULL);
+	struct node *n = sim->node[0];
+
+	if (reg_rd(n, FRNIC_REG_CAP_BUFS) < reg_rd(n, FRNIC_REG_FREE_QP))
+		return sim;
+	sim_free(sim);
+	return sim_new(nodes, few);
+}
+
 void sim_free(struct sim *sim)
 {
 	int i;
@@ -868,6 +880,18 @@ struct test_qp *qp_create(struct node *n, unsigned int type, struct test_cq *scq
 	qp->uar = r.qp.uar;
 	qp->flags = r.qp.qp_flags;
 	return qp;
+}
+
+void bufs_leave(struct node *n, struct test_cq *cq, uint32_t left)
+{
+	static const struct qp_options small = {.log_sq = 6};
+	uint32_t bufs = reg_rd(n, FRNIC_REG_FREE_BUFS);
+
+	reg_wr(n, FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_ENABLE | FRNIC_REG_DEV_CTRL_PREALLOC);
+	for (; bufs > left; bufs--)
+		qp_create(n, FRNIC_QP_TYPE_RC, cq, cq, NULL, &small);
+	CHECK_EQ(reg_rd(n, FRNIC_REG_FREE_BUFS), left);
+	reg_wr(n, FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_ENABLE);
 }
 
 void qp_destroy(struct test_qp *qp)

@@ -91,6 +91,8 @@ struct node {
 
 /* options: NULL-terminated "key=value", or NULL. Node 0 has MAC 02:00:00:00:00:01 and so on. */
 struct sim *sim_new(int nodes, const char *const *options);
+/* With fewer packet buffers than QPs, whatever the backend's own number is. */
+struct sim *sim_new_few_bufs(int nodes);
 void sim_free(struct sim *sim);
 /* Run until nothing is left to do at all (timers included), or until the time. false: time ran out. */
 bool sim_run_idle(struct sim *sim, uint64_t ns);
@@ -220,6 +222,8 @@ struct qp_options {
 struct test_qp *qp_create(struct node *n, unsigned int type, struct test_cq *scq, struct test_cq *rcq, struct test_srq *srq,
 			  const struct qp_options *opt);
 void qp_destroy(struct test_qp *qp);
+/* Makes QPs that hold packet buffers (PREALLOC) until only as many as said are free. DEV_CTRL has ENABLE alone then. */
+void bufs_leave(struct node *n, struct test_cq *cq, uint32_t left);
 /* Connection parameters; qp_attr_default() gives mtu 1024, timeout 14, retry 7/7, ird = ord = 16, all accesses. */
 struct qp_attr {
 	uint8_t mtu, timeout, retry_cnt, rnr_retry, min_rnr_timer, ird, ord, access;

@@ -485,10 +485,8 @@ static void status_device(void)
 
 static void test_status_codes(void)
 {
-	static const char *const few[] = {"pkt-bufs=8", NULL};
 	struct test_cq *cq;
 	union cmd_image r;
-	uint32_t bufs;
 
 	memset(seen, 0, sizeof(seen));
 	start(NULL);
@@ -501,16 +499,13 @@ static void test_status_codes(void)
 	stop();
 
 	/* Pre-allocation with an empty pool, which takes more QPs than buffers. */
-	start(NULL);
-	if (reg_rd(n, FRNIC_REG_CAP_BUFS) >= reg_rd(n, FRNIC_REG_FREE_QP)) {
-		stop();
-		start(few);
-	}
+	sim = sim_new_few_bufs(1);
+	n = sim->node[0];
+	node_setup(n);
 	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
+	CHECK_EQ(reg_rd(n, FRNIC_REG_FREE_BUFS), reg_rd(n, FRNIC_REG_CAP_BUFS));
+	bufs_leave(n, cq, 0);
 	reg_wr(n, FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_ENABLE | FRNIC_REG_DEV_CTRL_PREALLOC);
-	for (bufs = reg_rd(n, FRNIC_REG_CAP_BUFS); bufs; bufs--)
-		qp_create(n, FRNIC_QP_TYPE_RC, cq, cq, NULL, &(struct qp_options){.log_sq = 6});
-	CHECK_EQ(reg_rd(n, FRNIC_REG_FREE_BUFS), 0);
 	qp_image(n, &r, FRNIC_QP_TYPE_RC, cq, cq, NULL);
 	refused(FRNIC_STATUS_NO_MEMORY, 0, &r);
 	stop();

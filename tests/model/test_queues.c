@@ -1178,16 +1178,17 @@ static void test_page_lists(void)
 /* ---- Packet buffers (R1.4) ---- */
 static void test_buffers(void)
 {
-	static const char *const options[] = {"pkt-bufs=2", NULL};
 	struct test_cq *cq;
 	struct test_qp *a, *b, *c;
 	struct test_mr *mr;
 	struct frnic_sge s;
 	unsigned int i;
 
-	start(options);
-	CHECK_EQ(reg_rd(n, FRNIC_REG_CAP_BUFS), 2);
+	sim = sim_new_few_bufs(1);
+	n = sim->node[0];
+	node_setup(n);
 	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
+	bufs_leave(n, cq, 2);
 	mr = mr_create(n, 8192, FRNIC_ACCESS_LOCAL_WRITE | FRNIC_ACCESS_REMOTE_WRITE);
 	s = sge_of(mr, 0, 64);
 	a = self_qp(cq, cq, NULL, NULL);

@@ -960,12 +960,11 @@ static void srq(void)
 /* R1.4: a pool of packet buffers smaller than the QPs in use: later ones wait or are told RNR, none loses anything. */
 static void buffer_pool(void)
 {
-	static const char *const opts[] = { "pkt-bufs=2", NULL };
 	struct pair *p = calloc(1, sizeof(*p));
 	struct test_qp *qp[2][4];
 	struct frnic_cqe c;
 
-	p->sim = sim_new(2, opts);
+	p->sim = sim_new_few_bufs(2);
 	p->attr = qp_attr_default();
 	for (int i = 0; i < 2; i++) {
 		p->n[i] = p->sim->node[i];
@@ -973,6 +972,7 @@ static void buffer_pool(void)
 		p->scq[i] = cq_create(p->n[i], 8, FRNIC_CQ_NOTIFY_OFF);
 		p->rcq[i] = cq_create(p->n[i], 8, FRNIC_CQ_NOTIFY_OFF);
 		p->mr[i] = guarded_mr(p->n[i], BUF_SIZE, ALL_ACCESS);
+		bufs_leave(p->n[i], p->scq[i], 2);
 	}
 	for (unsigned int k = 0; k < 4; k++) {
 		for (int i = 0; i < 2; i++)

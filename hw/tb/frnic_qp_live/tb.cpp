@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_qp_live: command slot, doorbells and three clients at once, each operation whole and none lost: the entry after each one, events, changes of state,
- * doorbells told, buffers given back. Then CQs in error. Documentation/microarchitecture.md, 3.4.1.
+ * doorbells told, buffers taken and given back (R1.4). Then CQs in error. Documentation/microarchitecture.md, 3.4.1.
  */
 #include "Vtop.h"
 #include "../qemu-model/include/frnic_hw.h"
@@ -52,6 +52,7 @@ struct Lw {
 	bool on = false;
 	uint32_t qpn = 0;
 	unsigned int op = 0, mask = 0, event = 0, inc = 0;
+	bool buf = false;
 	uint32_t w[16] = {};
 };
 struct Db {
@@ -59,6 +60,11 @@ struct Db {
 	uint32_t number = 0, index = 0;
 	unsigned int uar = 0;
 };
+/* The pool: numbers that are free, and that somebody else takes now and then. */
+static std::deque<unsigned int> pool;
+static unsigned long taken, empties, got_none, want_none;
+static bool took;
+static unsigned int took_buf;
 static Slot slot;
 static Lw lw[CLIENTS];
 static Db db;
@@ -128,6 +134,18 @@ static void ref_lw(const Lw &l)
 	bool changed = false;
 	uint32_t had = sub(e.w[2], e.w[3]), drained = e.w[0] & DRAINING;
 
+	/* From the pool, in the cycle before: it was not empty then. */
+	CHECK(!took || (l.buf && state != FRNIC_QP_STATE_RST && !(e.w[1] & BUFS)), "a buffer for nobody");
+	if (l.buf && state != FRNIC_QP_STATE_RST && !(e.w[1] & BUFS)) {
+		if (took) {
+			e.set(1, 0xff000000, BUFS);
+			e.w[14] = took_buf;
+			taken++;
+		} else {
+			want_none++;
+		}
+	}
+	took = false;
 	if (l.mask & 1)
 		e.set(1, IDX, l.w[1]);
 	if (l.mask & 2) {
@@ -239,6 +257,7 @@ static void step()
 	dut->lw_mask = 0;
 	dut->lw_event = 0;
 	dut->lw_inc = 0;
+	dut->lw_buf = 0;
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		dut->lw_valid |= lw[i].on << i;
 		for (unsigned int b = 0; b < 24; b++)
@@ -247,6 +266,7 @@ static void step()
 		dut->lw_mask |= lw[i].mask << 8 * i;
 		dut->lw_event |= lw[i].event << 8 * i;
 		dut->lw_inc |= lw[i].inc << 4 * i;
+		dut->lw_buf |= lw[i].buf << i;
 		memcpy(&dut->lw_data[16 * i], lw[i].w, 64);
 	}
 	dut->sq_valid = db.on && !db.rq;
@@ -256,6 +276,9 @@ static void step()
 	dut->db_index = db.index;
 	dut->db_uar = (uint16_t)db.uar;
 	dut->give_ready = chance(40);
+	dut->pool_empty = pool.empty();
+	dut->take_buf = pool.empty() ? rnd_below(16) : pool.front();
+	dut->take_ready = 0;
 	dut->ev_ready = chance(40);
 	dut->conn_rd_ready = chance(60);
 	dut->conn_rd_done = 0;
@@ -287,6 +310,17 @@ static void step()
 		conn_wait = 3;
 		conn_index = dut->conn_rd_index;
 	}
+	/* The queue manager may be served first. */
+	if (dut->take_valid && !pool.empty() && chance(60)) {
+		CHECK(!took, "two buffers for one");
+		dut->take_ready = 1;
+		dut->eval();
+		took = true;
+		took_buf = pool.front();
+		pool.pop_front();
+	} else if (dut->take_valid && pool.empty()) {
+		empties++;
+	}
 	bool take = dut->slot_valid && dut->slot_ready;
 	unsigned int over = dut->lw_done;
 
@@ -315,12 +349,20 @@ static void step()
 		slot.taken = true;
 	if (dut->ev_valid && dut->ev_ready)
 		ev.push_back({ dut->ev_subtype, dut->ev_qpn });
-	if (dut->give_valid && dut->give_ready)
+	if (dut->give_valid && dut->give_ready) {
 		give.push_back(dut->give_buf);
+		if (!dut->rst)
+			pool.push_back(dut->give_buf);
+	}
+	got_none += dut->no_buf;
 	if (dut->chg_valid)
 		chg.push_back(Chg{ dut->chg_index, dut->chg_state, (bool)dut->chg_resp, (bool)dut->chg_req, (bool)dut->chg_clear });
 	if (dut->rst) {
+		/* Nobody looks at the outputs before they are reset. */
 		chg.clear();
+		ev.clear();
+		give.clear();
+		got_none = 0;
 		dut->clk = 1;
 		dut->eval();
 		return;
@@ -353,6 +395,7 @@ static void settle()
 	CHECK(chg == want_chg, "%zu changes, wanted %zu", chg.size(), want_chg.size());
 	CHECK(give == want_give, "%zu buffers, wanted %zu", give.size(), want_give.size());
 	CHECK(sqdb == want_sqdb && rqdb == want_rqdb, "doorbells %zu %zu, wanted %zu %zu", sqdb.size(), rqdb.size(), want_sqdb.size(), want_rqdb.size());
+	CHECK(got_none == want_none, "%lu times no buffer, wanted %lu", got_none, want_none);
 	CHECK(got_bad == bads && got_denied == denieds, "bad %lu denied %lu, wanted %lu %lu", got_bad, got_denied, bads, denieds);
 	ev = want_ev;
 	chg = want_chg;
@@ -384,6 +427,8 @@ int main(int argc, char **argv)
 	dut = new Vtop;
 	dut->rst = 1;
 	dut->sweep = dut->cqerr_valid = 0;
+	for (unsigned int i = 0; i < 5; i++)
+		pool.push_back(i);
 	for (unsigned int i = 0; i < 3; i++)
 		step();
 	dut->rst = 0;
@@ -417,7 +462,11 @@ int main(int argc, char **argv)
 				if (op == 1 && (e.w[1] & BUFS))
 					op = 2;
 				new_slot(i, op, ((uint32_t)rnd() & 0xf0018) | rnd_below(7) | (chance(10) ? 128 : 0) | (chance(50) ? 256 : 0) | (chance(50) ? 32 : 0) |
-					 (op == 1 && chance(50) ? 64 : 0));
+					 (op == 1 && !pool.empty() && chance(50) ? 64 : 0));
+				if (slot.aux & 64) {
+					slot.aux = (slot.aux & 0xffff) | pool.front() << 16;
+					pool.pop_front();
+				}
 			}
 			if (!db.on && chance(10)) {
 				db.on = true;
@@ -436,6 +485,7 @@ int main(int argc, char **argv)
 					l.mask = chance(30) ? 0 : rnd_below(256);
 					l.event = chance(50) ? 0 : 1 + rnd_below(6);
 					l.inc = rnd_below(16);
+					l.buf = chance(30);
 					for (auto &w : l.w)
 						w = (uint32_t)rnd();
 					l.w[1] = near(ref[i].w[1]);
@@ -476,6 +526,7 @@ int main(int argc, char **argv)
 		dut->cqerr_valid = 0;
 		settle();
 	}
+	CHECK(taken > 100 && empties > 100, "%lu buffers taken, %lu times none", taken, empties);
 	CHECK(done_slot > 500 && done_lw > 5000 && done_db > 1000 && bads > 300 && denieds > 20 && want_rqdb.size() > 10, "slot %lu lw %lu db %lu bad %lu denied %lu rqdb %zu",
 	      done_slot, done_lw, done_db, bads, denieds, want_rqdb.size());
 	return tb_done();

@@ -2,8 +2,10 @@
 /*
  * The requester (frnic_req with frnic_sched, frnic_wqe_fetch, frnic_xlate, frnic_dma_rd) against a peer that checks every packet with the model's roce_parse():
  * headers, PSNs, payload of each message as host memory has it, completions once and in order. The peer loses packets and answers, coalesces, says RNR and
- * NAK, answers READs and atomics. R1.6, R5.2, protocol rules 2 to 8, 10, 17. Errors: keys, unreadable payload, refusals, no answer; flushes, datagrams, unreliable connections.
+ * NAK, answers READs and atomics. Packet buffers at first traffic (R1.4). R1.6, R5.2, protocol rules 2 to 8, 10, 17. Errors: keys, unreadable payload, refusals, no answer; flushes, datagrams, unreliable connections.
  */
+#include <algorithm>
+
 #include "Vtop.h"
 #include "../qemu-model/include/frnic_hw.h"
 #include "axi_host.h"
@@ -68,12 +70,15 @@ static uint8_t gid4[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 
 static bool key_gone;
 static unsigned long reads, atomics;
 static uint64_t dest;
+/* Packet buffers that are free; given: one comes back in this cycle */
+static unsigned int bufs = 100, no_bufs;
+static bool given;
 
 /* Places in the images of the interface, in bits (FRNIC_CMD_QP_*). */
 enum { C_QPN_LO = 0, C_TYPE = 312, C_PD = 288, C_SCQN = 320, C_MTU = 344, C_RQPN_LO = 48, C_PSN_LO = 32, C_QPN_HI = 192, C_RQPN_HI = 200, C_PSN_HI = 208,
        C_DMAC = 128, C_HOP = 176, C_TCLASS = 184, C_SPORT = 224, C_PKEY = 416, C_SGID = 432, C_QKEY = 448, C_FLOW = 480, C_DGID = 512, C_SQ = 640,
        C_LOG = 832, C_LEVELS = 856, C_SHIFT = 864, C_ORD = 904, C_RETRY = 912, C_RNR = 920, C_TIMEOUT = 928, C_FLAGS = 952 };
-enum { L_PI = 0, L_STATE = 24, L_CI = 32, L_NEXT = 128, L_UNA = 160, L_FETCH = 256 };
+enum { L_PI = 0, L_STATE = 24, L_CI = 32, L_BUFS = 56, L_NEXT = 128, L_UNA = 160, L_FETCH = 256 };
 
 static uint64_t bus_of(uint32_t key, uint64_t va)
 {
@@ -391,6 +396,15 @@ static void step()
 				continue;
 			Qp &q = qp[i];
 
+			if ((dut->lw_buf >> lw_who & 1) && !get_bits(q.lw, L_BUFS, 8)) {
+				/* Asked in the cycle before this one, in which a buffer may have come back. */
+				if (bufs > given) {
+					bufs--;
+					set_bits(q.lw, L_BUFS, 8, 1);
+				} else {
+					no_bufs++;
+				}
+			}
 			if (mask & 1)
 				set_bits(q.lw, L_CI, 24, get_bits(d, L_CI, 24));
 			if (mask & 4) {
@@ -416,6 +430,8 @@ static void step()
 		dut->chg_clear = c.clear;
 		changes.pop_front();
 	}
+	dut->buf_back = given;
+	given = false;
 	dut->sqdb_valid = 0;
 	if (want_db != ~0u) {
 		dut->sqdb_valid = 1;
@@ -516,6 +532,10 @@ static void setup(unsigned int i, unsigned int type)
 	Qp &q = qp[i];
 	uint32_t qpn = q.qpn ? q.qpn + 128 : 128 * (1 + rnd_below(1000)) + i * 9;
 
+	if (get_bits(q.lw, L_BUFS, 8)) {
+		bufs++;
+		given = true;
+	}
 	q = Qp();
 	q.qpn = qpn;
 	q.dqpn = 0x100000 + i;
@@ -783,6 +803,57 @@ static void table(unsigned int which, unsigned int index, const uint8_t *d)
 	dut->upd_valid = 0;
 }
 
+/* R1.4: who has none waits, loses nothing, and goes on with the one that comes back, whenever that is. */
+static void few_buffers(const unsigned int *types)
+{
+	for (unsigned int i = 0; i < QPS; i++)
+		setup(i, types[i]);
+	for (unsigned int n = 0; n < 40; n++)
+		step();
+	CHECK(bufs == 100, "%u of 100 buffers are there: taken before the first traffic, or kept", bufs);
+	bufs = 3;
+	no_bufs = 0;
+	for (unsigned int i = 0; i < QPS; i++)
+		for (unsigned int k = 0; k < 3; k++)
+			post(i);
+	for (unsigned int n = 0; n < 100000; n++)
+		step();
+	CHECK(bufs == 0 && no_bufs >= QPS - 3, "%u buffers left, %u times none", bufs, no_bufs);
+	for (unsigned int i = 0; i < QPS; i++)
+		CHECK(get_bits(qp[i].lw, L_BUFS, 8) || (get_bits(qp[i].lw, L_FETCH, 24) == 0 && qp[i].wire.size() == qp[i].wait.size() - (unsigned int)std::count_if(
+			      qp[i].wait.begin(), qp[i].wait.end(), [](const Msg &m) { return m.op == FRNIC_WQE_OP_NOP; })), "QP %u went on without a buffer", i);
+	/* One at a time is set back; each time one more goes on. */
+	for (unsigned int round = 0; round < QPS; round++)
+		for (unsigned int i = 0; i < QPS; i++)
+			if (get_bits(qp[i].lw, L_BUFS, 8)) {
+				for (unsigned int n = 0; n < 3000000 && get_bits(qp[i].lw, L_CI, 24) != qp[i].pi; n++)
+					step();
+				for (unsigned int n = 0; n < 3000; n++)
+					step();
+				setup(i, types[i]);
+				break;
+			}
+	drain(3000000);
+	/* A buffer comes back just as one asks. */
+	for (unsigned int round = 0; round < 300; round++) {
+		setup(0, types[0]);
+		step();
+		step();
+		bufs = 0;
+		while (!post(0, BAD_NONE, 64))
+			;
+		for (unsigned int n = rnd_below(60); n; n--)
+			step();
+		bufs++;
+		given = true;
+		for (unsigned int n = 0; n < 200000 && get_bits(qp[0].lw, L_CI, 24) != qp[0].pi; n++)
+			step();
+		CHECK(get_bits(qp[0].lw, L_CI, 24) == qp[0].pi && bufs == 0, "round %u: nobody told that a buffer is there", round);
+		drain(20000);
+	}
+	bufs = 100;
+}
+
 int main(int argc, char **argv)
 {
 	uint8_t d[32] = { 0 };
@@ -820,7 +891,7 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < QPS; i++)
 		setup(i, types[i]);
 	post(0, BAD_NONE, 100);
-	drain(20000);
+	drain(200000); /* its answer may be one that the peer keeps to itself */
 	CHECK(messages + (qp[0].done != 0) >= 1, "nothing arrived");
 	/* Without loss: nothing is sent twice, but what a late answer's time-out asks for. */
 	traffic(1500);
@@ -889,6 +960,7 @@ int main(int argc, char **argv)
 			post(i);
 		drain(200000);
 	}
+	few_buffers(types);
 	for (unsigned int n = 0; n < 60000 && !dut->idle; n++)
 		step();
 	CHECK(dut->idle, "never idle");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_resp as the peer and the host see it: messages of RC, UC and UD QPs with random lengths, MTUs, SGEs and alignments; repeated, missing and
- * refused packets; READ; atomics; write errors; flush. Around it stand small stand-ins for live words, receive entries, translation and DMA, all with random
+ * refused packets; no packet buffer (R1.4); READ; atomics; write errors; flush. Around it stand small stand-ins for live words, receive entries, translation and DMA, all with random
  * delays. Every answer, completion, event and byte of memory is compared with what the rules of the functional model (responder.c, ud.c) say.
  */
 #include <map>
@@ -49,7 +49,7 @@ struct Qp {
 	/* live words */
 	unsigned int state = 0;
 	uint32_t epsn = 0, msn = 0;
-	bool nak_sent = false, est = false;
+	bool nak_sent = false, est = false, buf = false;
 	uint8_t vendor = 0, status = 0;
 	uint32_t rx = 0, drops = 0;
 	/* what the bench knows */
@@ -97,6 +97,7 @@ static void live_image(const Qp &q, uint8_t *p)
 {
 	memset(p, 0, 64);
 	set_bits(p, 24, 3, q.state);
+	set_bits(p, 32 + 24, 8, q.buf);
 	set_bits(p, 6 * 32, 24, q.epsn);
 	set_bits(p, 7 * 32, 24, q.msn);
 	set_bits(p, 7 * 32 + 24, 1, q.nak_sent);
@@ -114,6 +115,8 @@ static void change(unsigned int i, unsigned int state, bool resp, bool clear)
 	qps[i].state = state;
 }
 
+static bool pool_empty;
+static unsigned long bufs_taken, bufs_none;
 static unsigned int lw_wait;
 static int lw_who = -1;
 
@@ -150,6 +153,11 @@ static void lw_drive()
 		q.est = true;
 	q.rx += inc >> 1 & 1;
 	q.drops += inc >> 3 & 1;
+	if (lw_who == 0 && dut->lw_buf & 1) {
+		CHECK(!q.buf && !mask && !ev && !inc, "QP 0x%x asks for a buffer", n);
+		q.buf = !pool_empty;
+		(pool_empty ? bufs_none : bufs_taken)++;
+	}
 	if (op == 1 || ev) {
 		if (ends.empty()) {
 			CHECK(false, "QP 0x%x ends or has event %u, err %u", n, ev, (unsigned int)q.vendor);
@@ -716,6 +724,27 @@ static void message(Qp &q)
 		r = rnd_rqe(write ? 0 : len);
 		q.rq.push_back(r);
 	}
+	if (!q.buf && chance(70)) {
+		/* The first packet, and no packet buffer: RNR, nothing is written, no entry taken. A UC QP goes on without. */
+		settle();
+		pool_empty = true;
+		if (!uc) {
+			Pkt k{};
+			bool read = chance(30);
+
+			k.op = read ? ROCE_READ_REQUEST : write ? ROCE_WRITE_ONLY : ROCE_SEND_ONLY;
+			k.psn = q.psn;
+			k.va = va;
+			k.len = read ? 0 : rnd_below(mtu + 1);
+			k.dma_len = read ? rnd_below(10000) : k.len;
+			k.data = rnd_frame(k.len);
+			send(q, k);
+			expect_aeth(q, (uint8_t)(ROCE_AETH_RNR | q.rnr), q.psn);
+			settle();
+			pool_empty = false;
+			nak_sent = true;
+		}
+	}
 	do {
 		uint32_t n = len - off < mtu ? len - off : mtu;
 		bool first = !off, last = off + n == len;
@@ -758,6 +787,10 @@ static void message(Qp &q)
 		if (k.ackreq && !uc)
 			expect_aeth(q, ROCE_AETH_ACK, k.psn);
 	} while (off < len);
+	if (pool_empty) {
+		settle();
+		pool_empty = false;
+	}
 	if (!entry && chance(20)) {
 		std::vector<std::pair<uint64_t, Frame>> bytes = placed;
 		bool there = true;
@@ -1079,7 +1112,7 @@ static void begin(unsigned int i)
 	Qp &q = qps[i];
 
 	q.rq.clear();
-	q.have = false;
+	q.have = q.buf = false;
 	change(i, 0, false, true);
 	dut->clk = 0;
 	dut->eval();
@@ -1484,5 +1517,6 @@ int main(int argc, char **argv)
 	CHECK(seen_ack > 100 && seen_nak > 30 && seen_cqe > 150 && seen_read > 100, "%lu ACKs, %lu NAKs, %lu completions, %lu READ responses", seen_ack, seen_nak,
 	      seen_cqe, seen_read);
 	printf("%lu cycles, %lu ACKs, %lu NAKs, %lu completions, %lu READ responses\n", now_cycles, seen_ack, seen_nak, seen_cqe, seen_read);
+	CHECK(bufs_none > 3 && bufs_taken >= 10, "%lu buffers taken, %lu times none", bufs_taken, bufs_none);
 	return tb_done();
 }
