@@ -214,13 +214,13 @@ static uint32_t put_write(struct test_qp *qp, uint32_t len, unsigned int flags)
 /* One at a time, at random moments of the clocks; from the store that rings to the bytes in the other's memory. PCIe's share is not in it, but for the fetch. */
 static void latency(bool push)
 {
-	uint64_t sum = 0, min = FRNIC_NEVER, max = 0;
+	uint64_t sum = 0, min = FRNIC_NEVER, max = 0, first = 0;
 	const unsigned int rounds = 100;
 	struct frnic_cqe c;
 
 	rc_start(1, FRNIC_MTU_1024);
 	sim->node[1]->on_write = on_memory;
-	for (unsigned int i = 0; i < rounds; i++) {
+	for (unsigned int i = 0; i <= rounds; i++) {
 		uint64_t start, t;
 		uint32_t index;
 
@@ -235,13 +235,18 @@ static void latency(bool push)
 		if (!CHECK(cq_wait(scq, &c, 1000000)) || !CHECK_EQ(cqe_status(&c), FRNIC_CQE_STATUS_SUCCESS) || !CHECK(arrived))
 			exit(1);
 		t = arrived - start;
+		/* Takes the packet buffers of both ends (R1.4). */
+		if (!i) {
+			first = t;
+			continue;
+		}
 		sum += t;
 		min = t < min ? t : min;
 		max = t > max ? t : max;
 	}
 	/* 78 bytes of frame; doorbell and inline data in one store, or 760 ns for each of two reads of host memory. */
-	printf("WRITE of 2 bytes, %-26s %8.0f ns (%llu to %llu, jitter %llu): %.0f cycles in both cards (wanted: %s)\n", push ? "pushed" : "doorbell and fetch",
-	       (double)sum / rounds, (unsigned long long)min, (unsigned long long)max, (unsigned long long)(max - min),
+	printf("WRITE of 2 bytes, %-26s %8.0f ns (%llu to %llu, jitter %llu; the first ever %llu): %.0f cycles in both cards (wanted: %s)\n", push ? "pushed" : "doorbell and fetch",
+	       (double)sum / rounds, (unsigned long long)min, (unsigned long long)max, (unsigned long long)(max - min), (unsigned long long)first,
 	       ((double)sum / rounds - 8.2 - (push ? 0 : 2 * 758)) / 4, push ? "at most 120, jitter under 100 ns" : "-");
 	sim_free(sim);
 }
