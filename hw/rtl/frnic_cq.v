@@ -113,9 +113,9 @@ module frnic_cq #(
                EVENTS = 480, SOL_INDEX = 512, SOL_ANY = 536, LOST = 537, TIMER = 538, PAGE_OK = 539, UNREPORTED = 540, PAGE_NO = 556,
                PAGE_ADDR = 565, DEADLINE = 617;
 
-    localparam [3:0] ST_SWEEP = 4'd0, ST_IDLE = 4'd1, ST_READ = 4'd2, ST_EXEC = 4'd3, ST_REQ = 4'd4, ST_RESP = 4'd5, ST_ADDR = 4'd6, ST_CMD = 4'd7,
-                     ST_DATA = 4'd8, ST_NOTE = 4'd9, ST_EVENT = 4'd10, ST_ERROR = 4'd11, ST_CQERR = 4'd12, ST_WRITE = 4'd13, ST_RESIZE = 4'd14,
-                     ST_MODIFY = 4'd15;
+    localparam [4:0] ST_SWEEP = 5'd0, ST_IDLE = 5'd1, ST_READ = 5'd2, ST_EXEC = 5'd3, ST_REQ = 5'd4, ST_RESP = 5'd5, ST_ADDR = 5'd6, ST_CMD = 5'd7,
+                     ST_DATA = 5'd8, ST_NOTE = 5'd9, ST_EVENT = 5'd10, ST_ERROR = 5'd11, ST_CQERR = 5'd12, ST_WRITE = 5'd13, ST_RESIZE = 5'd14,
+                     ST_MODIFY = 5'd15, ST_PAGE = 5'd16;
     localparam [2:0] OP_CQE = 3'd0, OP_SLOT = 3'd1, OP_DB = 3'd2, OP_WRERR = 3'd3, OP_SCAN = 3'd4;
     localparam [1:0] SLOT_CREATE = 2'd1, SLOT_CLEAR = 2'd2, SLOT_MODIFY = 2'd3;
 
@@ -126,7 +126,7 @@ module frnic_cq #(
         end
     end
 
-    reg [3:0] state_reg = ST_SWEEP;
+    reg [4:0] state_reg = ST_SWEEP;
     reg [2:0] op_reg = OP_CQE;
     reg [LOG_CQS-1:0] idx_reg = {LOG_CQS{1'b0}};
     reg [1:0] wait_reg = 2'd0;
@@ -243,16 +243,17 @@ module frnic_cq #(
     wire ok = ctx_reg[STATE +: 4] == 4'd1;
     wire mine = live && ctx_reg[CQN +: 24] == cqn_reg;
     wire [23:0] slot_no = pi & (size[23:0] - 24'd1);
-    wire [28:0] ring_off = {slot_no, 5'd0};
+    // A cycle for the slot, one for the page
+    reg [28:0] ring_off_reg = 29'd0;
+    reg [8:0] page_no_reg = 9'd0;
+    reg [28:0] in_page_reg = 29'd0;
     wire [4:0] shift = ctx_reg[SHIFT +: 5];
     /* verilator lint_off UNUSED */
-    wire [28:0] page_full = ring_off >> shift;
+    wire [28:0] page_full = ring_off_reg >> shift;
     /* verilator lint_on UNUSED */
-    wire [8:0] page_no = page_full[8:0];
     wire listed = ctx_reg[LEVELS];
-    wire page_hit = ctx_reg[PAGE_OK] && ctx_reg[PAGE_NO +: 9] == page_no;
-    wire [63:0] in_page = {35'd0, ring_off} & ((64'd1 << shift) - 64'd1);
-    wire [63:0] entry_addr = listed ? {ctx_reg[PAGE_ADDR +: 52], 12'd0} + in_page : ctx_reg[BASE +: 64] + {35'd0, ring_off};
+    wire page_hit = ctx_reg[PAGE_OK] && ctx_reg[PAGE_NO +: 9] == page_no_reg;
+    wire [63:0] entry_addr = listed ? {ctx_reg[PAGE_ADDR +: 52], 12'd0} + {35'd0, in_page_reg} : ctx_reg[BASE +: 64] + {35'd0, ring_off_reg};
 
     // Notification
     wire [23:0] pi_next = pi + 24'd1;
@@ -286,7 +287,7 @@ module frnic_cq #(
     reg rd_list_reg = 1'b0; // the page list's entry, else the record
     reg rd_tried_reg = 1'b0;
     reg rd_sent_reg = 1'b0;
-    wire [63:0] rd_addr = rd_list_reg ? ctx_reg[BASE +: 64] + {52'd0, page_no, 3'd0} : ctx_reg[DBREC +: 64];
+    wire [63:0] rd_addr = rd_list_reg ? ctx_reg[BASE +: 64] + {52'd0, page_no_reg, 3'd0} : ctx_reg[DBREC +: 64];
     wire [63:0] rd_word = resp_data[{rd_addr[5:3], 6'd0} +: 64];
     wire [23:0] rd_ci = rd_word[23:0]; // the record is 16-byte aligned
     wire rd_ci_ok = pi - rd_ci <= held;
@@ -447,10 +448,11 @@ module frnic_cq #(
             end
             ST_EXEC: begin
                 state_reg <= ST_IDLE;
+                ring_off_reg <= {slot_no, 5'd0};
                 case (op_reg)
                     OP_CQE: begin
                         if (mine && ok) begin
-                            state_reg <= ST_ADDR;
+                            state_reg <= ST_PAGE;
                         end
                     end
                     OP_WRERR: begin
@@ -503,6 +505,11 @@ module frnic_cq #(
                 endcase
             end
 
+            ST_PAGE: begin
+                page_no_reg <= page_full[8:0];
+                in_page_reg <= ring_off_reg & ~(~29'd0 << shift);
+                state_reg <= ST_ADDR;
+            end
             // Where the entry goes: room, page. Each may need host memory once.
             ST_ADDR: begin
                 if (full) begin
@@ -537,7 +544,7 @@ module frnic_cq #(
                         end
                     end else if (rd_list_reg) begin
                         ctx_reg[PAGE_OK] <= 1'b1;
-                        ctx_reg[PAGE_NO +: 9] <= page_no;
+                        ctx_reg[PAGE_NO +: 9] <= page_no_reg;
                         ctx_reg[PAGE_ADDR +: 52] <= rd_word[63:12];
                     end else if (rd_ci_ok) begin
                         ctx_reg[CI +: 24] <= rd_ci;

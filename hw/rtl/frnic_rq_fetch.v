@@ -97,7 +97,8 @@ module frnic_rq_fetch #(
 
     localparam [4:0] ST_IDLE = 5'd0, ST_LIVE = 5'd1, ST_LOCK = 5'd2, ST_READ = 5'd3, ST_WAIT = 5'd4, ST_TEST = 5'd5, ST_RECORD = 5'd6, ST_RECORD_IN = 5'd7,
                      ST_PLACE = 5'd8, ST_LIST = 5'd9, ST_LIST_IN = 5'd10, ST_ENTRY = 5'd11, ST_ENTRY_IN = 5'd12, ST_HEAD = 5'd13, ST_SGES = 5'd14,
-                     ST_LIMIT = 5'd15, ST_TAKE = 5'd16, ST_WRITE = 5'd17, ST_WRITTEN = 5'd18, ST_EVENT = 5'd19, ST_ANSWER = 5'd20, ST_CONN = 5'd21, ST_CONN_IN = 5'd22;
+                     ST_LIMIT = 5'd15, ST_TAKE = 5'd16, ST_WRITE = 5'd17, ST_WRITTEN = 5'd18, ST_EVENT = 5'd19, ST_ANSWER = 5'd20, ST_CONN = 5'd21, ST_CONN_IN = 5'd22,
+                     ST_SLOT = 5'd23, ST_PAGE = 5'd24, ST_COUNT = 5'd25;
     localparam [2:0] R_OK = 3'd0, R_NONE = 3'd1, R_BAD = 3'd2, R_DMA = 3'd3, R_SRQ = 3'd4, R_PARITY = 3'd5, R_GONE = 3'd6;
     localparam PAGES = 1 << (LOG_PAGES + 1);
     localparam HELD = 1 << LOG_HELD;
@@ -165,12 +166,13 @@ module frnic_rq_fetch #(
 
     // ---- Place of the entry ----
     wire [23:0] slot = ci_reg & (size[23:0] - 24'd1);
-    wire [32:0] off = {9'd0, slot} << stride_reg;
+    reg [32:0] off_reg = 33'd0;
+    reg [23:0] to_end_reg = 24'd0;
     /* verilator lint_off UNUSED */
-    wire [32:0] page_full = off >> shift_reg;
+    wire [32:0] page_full = off_reg >> shift_reg;
     /* verilator lint_on UNUSED */
-    wire [20:0] page_no = page_full[20:0];
-    wire [63:0] page_off = {31'd0, off} & ~(~64'd0 << shift_reg);
+    reg [20:0] page_no_reg = 21'd0;
+    reg [32:0] page_off_reg = 33'd0;
 
     // Pages of QPs, then of SRQs, by the low bits of their numbers.
     wire [23:0] number = srq_reg ? srqn_reg : qpn_reg;
@@ -180,14 +182,14 @@ module frnic_rq_fetch #(
     wire [23:0] p_number;
     wire [20:0] p_no;
     wire [51:0] p_addr;
-    wire page_hit = page_ok_reg[page_slot] && p_number == number && p_no == page_no;
+    wire page_hit = page_ok_reg[page_slot] && p_number == number && p_no == page_no_reg;
 
     assign {p_number, p_no, p_addr} = page_mem[page_slot];
 
     // ---- Reads ----
     wire [63:0] record_addr = dbrec_reg + `FRNIC_QP_DBREC_RQ_PI_LSB / 8;
-    wire [63:0] list_addr = base_reg + {40'd0, page_no, 3'd0};
-    wire [63:0] entry_addr = listed_reg ? {p_addr, 12'd0} + page_off : base_reg + {31'd0, off};
+    wire [63:0] list_addr = base_reg + {40'd0, page_no_reg, 3'd0};
+    wire [63:0] entry_addr = listed_reg ? {p_addr, 12'd0} + {31'd0, page_off_reg} : base_reg + {31'd0, off_reg};
     wire [23:0] record_word = resp_data[{record_addr[5:2], 5'd0} +: 24];
     wire [63:0] list_word = resp_data[{list_addr[5:3], 6'd0} +: 64];
     // An index that can be, and that is new.
@@ -198,7 +200,7 @@ module frnic_rq_fetch #(
     assign req_valid = st_reg == ST_RECORD || st_reg == ST_LIST || st_reg == ST_ENTRY;
     assign req_addr = st_reg == ST_RECORD ? record_addr : st_reg == ST_LIST ? list_addr : entry_addr;
     // No more than 16 SGEs behind the head.
-    assign req_len = st_reg == ST_RECORD ? 13'd4 : st_reg == ST_LIST ? 13'd8 : stride > 13'd320 ? 13'd320 : {8'd0, n} << stride_reg;
+    assign req_len = st_reg == ST_RECORD ? 13'd4 : st_reg == ST_LIST ? 13'd8 : stride > 13'd320 ? 13'd320 : {8'd0, n_reg} << stride_reg;
     assign resp_ready = 1'b1;
 
     // ---- The entry ----
@@ -215,13 +217,13 @@ module frnic_rq_fetch #(
     reg [LOG_HELD-1:0] held_next_reg = {LOG_HELD{1'b0}};
     reg [LOG_HELD-1:0] at_reg = {LOG_HELD{1'b0}}; // in use
     reg [8:0] place_reg = 9'd0; // the entry's, within 512 bytes
-    reg alone_reg = 1'b0; // read without its neighbours: one of them could not be read
     reg [4:0] n_reg = 5'd1;
     integer k;
     reg held_hit;
     reg [LOG_HELD-1:0] held_slot;
     reg [8:0] held_place;
     reg [HELD-1:0] held_mine;
+    reg [HELD-1:0] same_ring_reg = {HELD{1'b0}}; // in ST_PLACE, whether or not it is held yet
 
     integer i;
 
@@ -230,7 +232,7 @@ module frnic_rq_fetch #(
         held_slot = held_next_reg;
         held_place = 9'd0;
         for (i = 0; i < HELD; i = i + 1) begin
-            held_mine[i] = held_ok_reg[i] && held_number_reg[i*25 +: 25] == {srq_reg, number};
+            held_mine[i] = held_ok_reg[i] && same_ring_reg[i];
             if (held_mine[i]) begin
                 held_slot = i[LOG_HELD-1:0];
                 held_hit = ci_reg - held_first_reg[i*24 +: 24] < {19'd0, held_count_reg[i*5 +: 5]};
@@ -240,10 +242,9 @@ module frnic_rq_fetch #(
     end
 
     // How many: what is announced, to the end of the ring and of the 512 bytes (pages end there as well).
-    wire [23:0] to_end = size[23:0] - slot;
     wire [9:0] to_line = (10'd512 - {1'b0, entry_addr[8:0]}) >> stride_reg;
-    wire [4:0] n_line = to_line == 10'd0 || alone_reg ? 5'd1 : to_line[4:0];
-    wire [4:0] n_end = to_end < {19'd0, n_line} ? to_end[4:0] : n_line;
+    wire [4:0] n_line = to_line == 10'd0 ? 5'd1 : to_line[4:0];
+    wire [4:0] n_end = to_end_reg < {19'd0, n_line} ? to_end_reg[4:0] : n_line;
     wire [4:0] n = held < {19'd0, n_end} ? held[4:0] : n_end;
 
     wire [2:0] line_at = st_reg == ST_SGES ? sge_at_reg[4:2] : line_reg;
@@ -285,7 +286,6 @@ module frnic_rq_fetch #(
                 r_num <= 5'd0;
                 r_length <= 36'd0;
                 line_reg <= 3'd0;
-                alone_reg <= 1'b0;
                 gone_reg <= 1'b0;
                 tried_reg <= 1'b0;
                 limit_reg <= 1'b0;
@@ -361,7 +361,7 @@ module frnic_rq_fetch #(
             ST_TEST: begin
                 r_result <= R_OK;
                 if (pi_reg != ci_reg) begin
-                    st_reg <= ST_PLACE;
+                    st_reg <= ST_SLOT;
                 end else if (!tried_reg) begin
                     st_reg <= ST_RECORD;
                 end else begin
@@ -402,11 +402,25 @@ module frnic_rq_fetch #(
                     end
                 end
             end
+            // Where it is: a cycle for each shift.
+            ST_SLOT: begin
+                off_reg <= {9'd0, slot} << stride_reg;
+                to_end_reg <= size[23:0] - slot;
+                st_reg <= ST_PAGE;
+            end
+            ST_PAGE: begin
+                for (k = 0; k < HELD; k = k + 1) begin
+                    same_ring_reg[k] <= held_number_reg[k*25 +: 25] == {srq_reg, number};
+                end
+                page_no_reg <= page_full[20:0];
+                page_off_reg <= off_reg & ~(~33'd0 << shift_reg);
+                st_reg <= ST_PLACE;
+            end
             ST_PLACE: begin
                 line_reg <= 3'd0;
                 at_reg <= held_slot;
                 place_reg <= held_place;
-                st_reg <= held_hit ? ST_HEAD : listed_reg && !page_hit ? ST_LIST : ST_ENTRY;
+                st_reg <= held_hit ? ST_HEAD : listed_reg && !page_hit ? ST_LIST : ST_COUNT;
             end
             ST_LIST: begin
                 if (req_ready) begin
@@ -421,15 +435,18 @@ module frnic_rq_fetch #(
                         ev_subtype <= `FRNIC_SRQ_EVENT_ERR;
                         st_reg <= srq_reg ? ST_WRITE : ST_ANSWER;
                     end else begin
-                        page_mem[page_slot] <= {number, page_no, list_word[63:12]};
-                        st_reg <= ST_ENTRY;
+                        page_mem[page_slot] <= {number, page_no_reg, list_word[63:12]};
+                        st_reg <= ST_COUNT;
                     end
                 end
+            end
+            ST_COUNT: begin
+                n_reg <= n;
+                st_reg <= ST_ENTRY;
             end
             ST_ENTRY: begin
                 line_reg <= entry_addr[8:6];
                 place_reg <= entry_addr[8:0];
-                n_reg <= n;
                 if (req_ready) begin
                     st_reg <= ST_ENTRY_IN;
                 end
@@ -442,7 +459,7 @@ module frnic_rq_fetch #(
                         line_reg <= 3'd0;
                     end
                     if (resp_last && resp_error && n_reg != 5'd1) begin
-                        alone_reg <= 1'b1;
+                        n_reg <= 5'd1; // without its neighbours: one of them could not be read
                         st_reg <= ST_ENTRY;
                     end else if (resp_last && resp_error) begin
                         r_result <= R_DMA;

@@ -201,18 +201,21 @@ module frnic_wqe_fetch #(
     endgenerate
 
     wire [23:0] slot = at_reg & ((24'd1 << log_reg) - 24'd1);
-    wire [29:0] ring_off = {slot, 6'd0};
-    wire [24:0] ring_room = (25'd1 << log_reg) - {1'b0, slot};
+    // Where, in three cycles: in the ring, in its page, how many from there
+    reg [1:0] step_reg = 2'd0;
+    wire known = step_reg == 2'd2;
+    reg [29:0] ring_off_reg = 30'd0;
+    reg [24:0] ring_room_reg = 25'd0;
+    reg [17:0] page_no_reg = 18'd0;
+    reg [30:0] page_off_reg = 31'd0;
     /* verilator lint_off UNUSED */
-    wire [29:0] page_full = ring_off >> shift_reg;
-    wire [63:0] page_off = {34'd0, ring_off} & ((64'd1 << shift_reg) - 64'd1);
-    wire [63:0] page_room = ((64'd1 << shift_reg) - page_off) >> 6;
+    wire [29:0] page_full = ring_off_reg >> shift_reg;
+    wire [31:0] page_room = (32'd1 << shift_reg) - {1'b0, page_off_reg};
     /* verilator lint_on UNUSED */
-    wire [17:0] page_no = page_full[17:0];
-    wire ring_short = ring_room < {21'd0, left_reg};
-    wire [3:0] run_ring = ring_short ? ring_room[3:0] : left_reg;
-    wire page_short = listed_reg && page_room < {60'd0, run_ring};
-    wire [3:0] run = page_short ? page_room[3:0] : run_ring;
+    wire ring_short = ring_room_reg < {21'd0, left_reg};
+    wire [3:0] run_ring = ring_short ? ring_room_reg[3:0] : left_reg;
+    wire page_short = listed_reg && page_room[31:6] < {22'd0, run_ring};
+    wire [3:0] run = page_short ? page_room[9:6] : run_ring;
 
     // Ring pages: a list does not change while its QP lives, and a bump ends what is remembered of a QP.
     reg [PAGES-1:0] page_ok_reg = {PAGES{1'b0}};
@@ -222,14 +225,14 @@ module frnic_wqe_fetch #(
     wire [17:0] p_no;
     wire [51:0] p_addr;
     assign {p_qpn, p_no, p_addr} = page_mem[page_slot];
-    wire page_hit = page_ok_reg[page_slot] && p_qpn == qpn_reg && p_no == page_no;
+    wire page_hit = page_ok_reg[page_slot] && p_qpn == qpn_reg && p_no == page_no_reg;
 
     wire rec_ready;
     wire place_ok = !listed_reg || page_hit;
     wire list_data = resp_valid && resp_tag;
-    wire [63:0] list_word = resp_data[{page_no[2:0], 6'd0} +: 64];
+    wire [63:0] list_word = resp_data[{page_no_reg[2:0], 6'd0} +: 64];
     wire room;
-    wire send = state_reg == ST_PLACE && place_ok && rec_ready && room && !bad_list_reg && !first_reg && !pushed_reg;
+    wire send = state_reg == ST_PLACE && place_ok && rec_ready && room && !bad_list_reg && known && !pushed_reg;
     // A list that cannot be read: a record without a read, behind those under way.
     wire give_up = state_reg == ST_PLACE && bad_list_reg && rec_ready;
     // What was pushed: likewise, at once.
@@ -238,8 +241,8 @@ module frnic_wqe_fetch #(
     assign g_ready = state_reg == ST_IDLE && !rst;
     assign req_valid = send || (state_reg == ST_LIST && !list_sent_reg);
     assign req_tag = state_reg == ST_LIST;
-    assign req_addr = state_reg == ST_LIST ? base_reg + {43'd0, page_no, 3'd0} :
-                      listed_reg ? {p_addr, 12'd0} + page_off : base_reg + {34'd0, ring_off};
+    assign req_addr = state_reg == ST_LIST ? base_reg + {43'd0, page_no_reg, 3'd0} :
+                      listed_reg ? {p_addr, 12'd0} + {33'd0, page_off_reg} : base_reg + {34'd0, ring_off_reg};
     assign req_len = state_reg == ST_LIST ? 13'd8 : {3'd0, run, 6'd0};
 
     wire sent = send && req_ready;
@@ -262,6 +265,7 @@ module frnic_wqe_fetch #(
                 bad_list_reg <= 1'b0;
                 list_sent_reg <= 1'b0;
                 first_reg <= 1'b1;
+                step_reg <= 2'd0;
                 pushed_reg <= 1'b0;
                 if (g_valid) begin
                     state_reg <= ST_PLACE;
@@ -270,6 +274,13 @@ module frnic_wqe_fetch #(
             ST_PLACE: begin
                 list_sent_reg <= 1'b0;
                 first_reg <= 1'b0;
+                if (!known) begin
+                    step_reg <= step_reg + 2'd1;
+                end
+                ring_off_reg <= {slot, 6'd0};
+                ring_room_reg <= (25'd1 << log_reg) - {1'b0, slot};
+                page_no_reg <= page_full[17:0];
+                page_off_reg <= {1'b0, ring_off_reg} & ~(~31'd0 << shift_reg);
                 if (first_reg) begin
                     pushed_reg <= hit;
                     slot_reg <= push_slot;
@@ -278,11 +289,12 @@ module frnic_wqe_fetch #(
                     end
                 end else if (give_up || give_push) begin
                     state_reg <= ST_IDLE;
-                end else if (!pushed_reg && !bad_list_reg && !place_ok) begin
+                end else if (!pushed_reg && !bad_list_reg && known && !place_ok) begin
                     state_reg <= ST_LIST;
                 end else if (sent) begin
                     at_reg <= at_reg + {20'd0, run};
                     left_reg <= left_reg - run;
+                    step_reg <= 2'd0;
                     if (left_reg == run) begin
                         state_reg <= ST_IDLE;
                     end
@@ -299,7 +311,7 @@ module frnic_wqe_fetch #(
                     if (resp_error || list_word[63:12] == 52'd0 || list_word[11:0] != 12'd0) begin
                         bad_list_reg <= 1'b1;
                     end else begin
-                        page_mem[page_slot] <= {qpn_reg, page_no, list_word[63:12]};
+                        page_mem[page_slot] <= {qpn_reg, page_no_reg, list_word[63:12]};
                         page_ok_reg[page_slot] <= 1'b1;
                     end
                 end

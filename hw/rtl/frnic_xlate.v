@@ -77,7 +77,7 @@ module frnic_xlate #(
     localparam [7:0] REMOTE = (8'd1 << `FRNIC_ACCESS_REMOTE_WRITE_BIT) | (8'd1 << `FRNIC_ACCESS_REMOTE_READ_BIT) | (8'd1 << `FRNIC_ACCESS_REMOTE_ATOMIC_BIT);
 
     localparam [3:0] ST_SWEEP = 4'd0, ST_IDLE = 4'd1, ST_READ = 4'd2, ST_WAIT = 4'd3, ST_CHECK = 4'd4, ST_PARENT = 4'd5, ST_PLACE = 4'd6, ST_LOOK = 4'd7,
-                     ST_LOOK2 = 4'd8, ST_HIT = 4'd9, ST_REQ = 4'd10, ST_RESP = 4'd11, ST_FILL = 4'd12, ST_PIECE = 4'd13;
+                     ST_LOOK2 = 4'd8, ST_HIT = 4'd9, ST_REQ = 4'd10, ST_RESP = 4'd11, ST_FILL = 4'd12, ST_PIECE = 4'd13, ST_SPLIT = 4'd14, ST_RANGE = 4'd15;
 
     reg [3:0] state_reg = ST_SWEEP;
     reg [LOG_LINES:0] sweep_reg = {(LOG_LINES+1){1'b0}};
@@ -124,10 +124,13 @@ module frnic_xlate #(
     // No sum wraps (protocol rule 13): differences only.
     wire [63:0] start = window && m_access[`FRNIC_ACCESS_ZERO_BASED_BIT] ? 64'd0 : m_iova;
     wire [63:0] from_start = va_reg - start;
-    wire [63:0] room = m_length - from_start;
-    wire range_ok = va_reg >= start && from_start <= m_length && {32'd0, len_reg} <= room;
     wire [64:0] end_phys = {1'b0, va_reg} + {33'd0, len_reg};
-    wire phys_ok = !end_phys[64] || end_phys[63:0] == 64'd0;
+    // From here on of the cycle before
+    reg [63:0] from_reg = 64'd0;
+    reg after_reg = 1'b0;
+    reg phys_ok_reg = 1'b0;
+    wire [63:0] room = m_length - from_reg;
+    wire range_ok = after_reg && from_reg <= m_length && {32'd0, len_reg} <= room;
 
     reg [7:0] code;
     always @* begin
@@ -135,7 +138,7 @@ module frnic_xlate #(
         else if (!found) code = `FRNIC_VENDOR_ERR_LKEY_INVALID;
         else if (m_pd != pd_reg) code = `FRNIC_VENDOR_ERR_LKEY_PD;
         else if ((access_reg & ~m_access) != 8'd0) code = `FRNIC_VENDOR_ERR_LKEY_ACCESS;
-        else if (phys) code = !kernel_reg ? `FRNIC_VENDOR_ERR_LKEY_ACCESS : !phys_ok ? `FRNIC_VENDOR_ERR_LKEY_RANGE : 8'd0;
+        else if (phys) code = !kernel_reg ? `FRNIC_VENDOR_ERR_LKEY_ACCESS : !phys_ok_reg ? `FRNIC_VENDOR_ERR_LKEY_RANGE : 8'd0;
         else if (window && !remote) code = `FRNIC_VENDOR_ERR_LKEY_ACCESS; // a window has an R_Key only
         else if (m_type == `FRNIC_MR_TYPE_MW2 && m_qpn != qpn_reg) code = `FRNIC_VENDOR_ERR_LKEY_INVALID;
         else if (!window && !region) code = `FRNIC_VENDOR_ERR_LKEY_INVALID; // no device memory here
@@ -154,10 +157,13 @@ module frnic_xlate #(
     reg flush_reg = 1'b0;
 
     // ---- Cache ----
-    wire [63:0] offset = (va_reg - m_iova) + (m_iova & ~(64'hffffffffffffffff << m_shift));
-    wire [63:0] page = offset >> m_shift;
-    wire [63:0] in_page = offset & ~(64'hffffffffffffffff << m_shift);
-    wire [PAGE_W-1:0] line = page[51:3];
+    // A sum, a shift, a difference: a cycle each. The next piece begins its page.
+    wire [63:0] below_page = ~(64'hffffffffffffffff << m_shift);
+    reg [63:0] offset_reg = 64'd0;
+    reg [63:0] page_reg = 64'd0;
+    reg [63:0] in_page_reg = 64'd0;
+    reg [63:0] page_left_reg = 64'd0;
+    wire [PAGE_W-1:0] line = page_reg[51:3];
     wire [LOG_LINES-1:0] slot = line[LOG_LINES-1:0] ^ spread(index);
     wire [TAG_W-1:0] tag = {1'b1, gen_reg, index, line};
     wire [TAG_W-1:0] tag_out;
@@ -207,7 +213,7 @@ module frnic_xlate #(
     wire [63:0] leaf_word = resp_data[{req_addr[5:3], 6'd0} +: 64];
 
     assign req_valid = state_reg == ST_REQ;
-    assign req_addr = leaf_reg ? m_base + {6'd0, page[63:9], 3'd0} : list_reg;
+    assign req_addr = leaf_reg ? m_base + {6'd0, page_reg[63:9], 3'd0} : list_reg;
     assign req_len = leaf_reg ? 13'd8 : 13'd64;
     assign resp_ready = state_reg == ST_RESP;
 
@@ -215,9 +221,8 @@ module frnic_xlate #(
     reg [63:0] addr_reg = 64'd0;
     reg [12:0] piece_reg = 13'd0;
     reg whole_reg = 1'b0;
-    wire [51:0] page_addr = line_reg[page[2:0]*52 +: 52];
-    wire [63:0] page_left = (64'd1 << m_shift) - in_page;
-    wire piece_all = {32'd0, len_reg} <= page_left;
+    wire [51:0] page_addr = line_reg[page_reg[2:0]*52 +: 52];
+    wire piece_all = {32'd0, len_reg} <= page_left_reg;
 
     assign p_valid = state_reg == ST_PIECE;
     assign p_addr = addr_reg;
@@ -296,8 +301,14 @@ module frnic_xlate #(
                     mr_reg <= mr_rd_data;
                     live_reg <= mr_rd_live;
                     err_reg <= mr_rd_err;
-                    state_reg <= parent_reg ? ST_PARENT : ST_CHECK;
+                    state_reg <= parent_reg ? ST_PARENT : ST_RANGE;
                 end
+            end
+            ST_RANGE: begin
+                from_reg <= from_start;
+                after_reg <= va_reg >= start;
+                phys_ok_reg <= !end_phys[64] || end_phys[63:0] == 64'd0;
+                state_reg <= ST_CHECK;
             end
             ST_CHECK: begin
                 v_code <= code;
@@ -305,7 +316,7 @@ module frnic_xlate #(
                     // The window's range now, its region next; addresses from here on are the region's.
                     key_reg <= m_parent;
                     window_reg <= index;
-                    va_reg <= m_iova + from_start;
+                    va_reg <= m_iova + from_reg;
                     parent_reg <= 1'b1;
                     fail_reg <= !range_ok;
                     asked_reg <= 1'b0;
@@ -322,16 +333,23 @@ module frnic_xlate #(
             end
             ST_PLACE: begin
                 leaf_reg <= 1'b0;
+                offset_reg <= (va_reg - m_iova) + (m_iova & below_page);
                 if (phys || m_levels == 2'd0) begin
                     addr_reg <= phys ? va_reg : m_base + (va_reg - m_iova);
                     piece_reg <= len_reg[12:0];
                     whole_reg <= 1'b1;
                     state_reg <= ST_PIECE;
                 end else begin
-                    state_reg <= ST_LOOK;
+                    state_reg <= ST_SPLIT;
                 end
             end
+            ST_SPLIT: begin
+                page_reg <= offset_reg >> m_shift;
+                in_page_reg <= offset_reg & below_page;
+                state_reg <= ST_LOOK;
+            end
             ST_LOOK: begin
+                page_left_reg <= (64'd1 << m_shift) - in_page_reg;
                 state_reg <= ST_LOOK2;
             end
             ST_LOOK2: begin
@@ -356,7 +374,7 @@ module frnic_xlate #(
                         state_reg <= ST_PIECE;
                     end else if (leaf_reg) begin
                         leaf_reg <= 1'b0;
-                        list_reg <= leaf_word + {52'd0, page[8:3], 6'd0};
+                        list_reg <= leaf_word + {52'd0, page_reg[8:3], 6'd0};
                         state_reg <= ST_REQ;
                     end else begin
                         line_reg <= pages_in;
@@ -366,16 +384,18 @@ module frnic_xlate #(
                 end
             end
             ST_FILL: begin // a hit writes back what it read
-                addr_reg <= {page_addr, 12'd0} + in_page;
-                fail_reg <= page_addr == 52'd0 || bad_reg[page[2:0]];
+                addr_reg <= {page_addr, 12'd0} + in_page_reg;
+                fail_reg <= page_addr == 52'd0 || bad_reg[page_reg[2:0]];
                 whole_reg <= piece_all;
-                piece_reg <= piece_all ? len_reg[12:0] : page_left[12:0];
+                piece_reg <= piece_all ? len_reg[12:0] : page_left_reg[12:0];
                 state_reg <= ST_PIECE;
             end
             default: begin // ST_PIECE
                 if (p_ready) begin
                     va_reg <= va_reg + {51'd0, piece_reg};
                     len_reg <= len_reg - {19'd0, piece_reg};
+                    page_reg <= page_reg + 64'd1;
+                    in_page_reg <= 64'd0;
                     state_reg <= p_last ? ST_IDLE : ST_LOOK;
                 end
             end

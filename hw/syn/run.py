@@ -3,7 +3,7 @@
 """Synthesises modules for UltraScale+ with Yosys, one by one, and prints their size and logic depth.
 
 Fails on a latch, a combinational loop or a Yosys error. Depth is the longest path of cells (LUT, MUXF, CARRY) between registers, memories
-and ports. Default parameters, unless syn/params names others: "<module> NAME=VALUE ...". "<module> check NAME=VALUE ..." there: only elaborated, flattened and
+and ports; "luts" the longest one if LUTs alone count: a carry or a MUXF costs a tenth of what a LUT and the way to it cost. Default parameters, unless syn/params names others: "<module> NAME=VALUE ...". "<module> check NAME=VALUE ..." there: only elaborated, flattened and
 searched for latches, loops and drivers that conflict, for modules that hold others which are measured alone.
 """
 import argparse
@@ -29,8 +29,8 @@ def read_params():
     return params
 
 
-def depth(design):
-    """Longest path through combinational cells, or None if there is a loop. Kahn's order over cells."""
+def depth(design, counted):
+    """Most cells of which the type begins so on a path through combinational cells, or None if there is a loop. Kahn's order over cells."""
     module = next(m for m in design["modules"].values() if m.get("attributes", {}).get("top"))
     cells = [c for c in module["cells"].values() if re.fullmatch(r"LUT\d(_2)?|INV|MUXF\d|MUXCY|XORCY|CARRY\d", c["type"])]
     driver = {}
@@ -46,14 +46,15 @@ def depth(design):
         missing[i] = len(sources)
         for src in sources:
             sinks[src].append(i)
-    level = [1] * len(cells)
+    cost = [int(cell["type"].startswith(counted)) for cell in cells]
+    level = cost[:]
     ready = [i for i, n in enumerate(missing) if n == 0]
     done = 0
     while ready:
         i = ready.pop()
         done += 1
         for sink in sinks[i]:
-            level[sink] = max(level[sink], level[i] + 1)
+            level[sink] = max(level[sink], level[i] + cost[sink])
             missing[sink] -= 1
             if missing[sink] == 0:
                 ready.append(sink)
@@ -105,15 +106,16 @@ def synthesise(module, params, out, limit):
     def total(pattern):
         return sum(n for name, n in cells.items() if re.fullmatch(pattern, name))
 
+    design = json.loads(netlist.read_text())
     row = {
         "LUT": total(r"LUT\d|INV"), "LUTRAM": total(r"RAM\d+.*"), "SRL": total(r"SRL.*"), "FF": total(r"FD[RSCP]E(_1)?"),
-        "BRAM": total(r"RAMB36.*") + total(r"RAMB18.*") / 2, "URAM": total(r"URAM.*"), "depth": depth(json.loads(netlist.read_text())),
+        "BRAM": total(r"RAMB36.*") + total(r"RAMB18.*") / 2, "URAM": total(r"URAM.*"), "depth": depth(design, ""), "luts": depth(design, ("LUT", "INV")),
     }
     latches = total(r"LD[CP]E.*|\$_DLATCH.*")
     if latches:
         return row, f"{latches} latches"
     if row["depth"] is None:
-        row["depth"] = 0
+        row["depth"] = row["luts"] = 0
         return row, "combinational loop"
     return row, None
 
@@ -126,7 +128,7 @@ def main():
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     params = read_params()
-    names = ("LUT", "LUTRAM", "SRL", "FF", "BRAM", "URAM", "depth")
+    names = ("LUT", "LUTRAM", "SRL", "FF", "BRAM", "URAM", "depth", "luts")
     passed = failed = 0
     print(f"{'module':28}" + "".join(f"{n:>8}" for n in names))
     for module in args.modules:

@@ -63,7 +63,7 @@ struct Db {
 /* The pool: numbers that are free, and that somebody else takes now and then. */
 static std::deque<unsigned int> pool;
 static unsigned long taken, empties, got_none, want_none;
-static bool took;
+static bool took, saw_empty;
 static unsigned int took_buf;
 static Slot slot;
 static Lw lw[CLIENTS];
@@ -142,10 +142,11 @@ static void ref_lw(const Lw &l)
 			e.w[14] = took_buf;
 			taken++;
 		} else {
+			CHECK(saw_empty, "no buffer, and the pool has some");
 			want_none++;
 		}
 	}
-	took = false;
+	took = saw_empty = false;
 	if (l.mask & 1)
 		e.set(1, IDX, l.w[1]);
 	if (l.mask & 2) {
@@ -320,6 +321,7 @@ static void step()
 		pool.pop_front();
 	} else if (dut->take_valid && pool.empty()) {
 		empties++;
+		saw_empty = true;
 	}
 	bool take = dut->slot_valid && dut->slot_ready;
 	unsigned int over = dut->lw_done;
