@@ -158,6 +158,13 @@ module frnic_resp_back #(
     reg [RECS-1:0] atomic_recs_reg = {RECS{1'b0}};
     reg atomics_reg = 1'b0;
     reg [RECS*LOG_QPS-1:0] index_reg = {(RECS*LOG_QPS){1'b0}};
+    // This record's ACK says all that the ACK of the record before it does: the same QP, a later PSN
+    reg [RECS-1:0] covers_reg = {RECS{1'b0}};
+    reg last_ack_reg = 1'b0; // of the newest record
+    reg [23:0] last_qpn_reg = 24'd0;
+    reg [23:0] last_psn_reg = 24'd0;
+    wire [23:0] rec_ahead = rec[R_PSN +: 24] - last_psn_reg;
+    wire rec_ack = rec[R_ANS +: 2] == ANS_AETH && rec[R_SYN +: 8] == SYN_ACK && !rec[R_END];
     reg [LOG_RECS-1:0] in_reg = {LOG_RECS{1'b0}};
     reg [LOG_RECS-1:0] out_reg = {LOG_RECS{1'b0}};
     integer i;
@@ -198,6 +205,10 @@ module frnic_resp_back #(
             dead_reg[in_reg] <= chg_valid && chg_index == rec[R_QPN +: LOG_QPS] && chg_clear;
             fresh_reg[in_reg] <= rec[R_FRESH];
             atomic_recs_reg[in_reg] <= rec[R_ANS +: 2] == ANS_ATOMIC;
+            covers_reg[in_reg] <= rec_ack && last_ack_reg && rec[R_QPN +: 24] == last_qpn_reg && rec_ahead != 24'd0 && !rec_ahead[23];
+            last_ack_reg <= rec_ack;
+            last_qpn_reg <= rec[R_QPN +: 24];
+            last_psn_reg <= rec[R_PSN +: 24];
             in_reg <= in_reg + 1'b1;
         end
         if (r_take) begin
@@ -222,6 +233,10 @@ module frnic_resp_back #(
     end
 
     wire is_atomic = r[R_ANS +: 2] == ANS_ATOMIC;
+    // ACKs gather: not more than four in one, for the peer's window. Nothing is lost if the next record ends in a NAK: that acknowledges all before it.
+    reg [1:0] gathered_reg = 2'd0;
+    wire [LOG_RECS-1:0] next_out = out_reg + 1'b1;
+    wire gathers = next_out != in_reg && covers_reg[next_out] && gathered_reg != 2'd3;
     wire mute = mute_reg[out_reg];
     wire dead = dead_reg[out_reg];
 
@@ -461,6 +476,9 @@ module frnic_resp_back #(
                     bad_psn_reg <= r[R_PSN +: 24];
                     wait_reg <= 2'd0;
                     state_reg <= r[R_FRESH] ? ST_XREQ : ST_AGAIN;
+                end else if (gathers && !failed_reg) begin
+                    gathered_reg <= gathered_reg + 2'd1;
+                    state_reg <= ST_NEXT;
                 end else if (r[R_ANS +: 2] != ANS_NONE || (failed_reg && r[R_RC])) begin
                     state_reg <= ST_TX;
                 end else begin
@@ -468,6 +486,7 @@ module frnic_resp_back #(
                 end
             end
             ST_TX: begin
+                gathered_reg <= 2'd0;
                 if (mute || !gid_valid || (desc_valid && desc_ready)) begin
                     state_reg <= end_reg ? ST_LW : ST_NEXT;
                 end
@@ -623,6 +642,7 @@ module frnic_resp_back #(
         end
         if (rst) begin
             state_reg <= ST_IDLE;
+            gathered_reg <= 2'd0;
             out_count_reg <= 4'd0;
             built_reg <= 4'd0;
         end

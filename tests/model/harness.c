@@ -269,10 +269,20 @@ static const struct frnic_backend_ops *backend_get(void)
 	return ops;
 }
 
+unsigned int sim_write_ns;
+
 struct sim *sim_new(int nodes, const char *const *options)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
+	const char *settings[2] = {NULL, NULL};
+	char write_ns[32];
 	int i;
+
+	if (!options && sim_write_ns && getenv("FRNIC_BACKEND")) {
+		snprintf(write_ns, sizeof(write_ns), "wr-ns=%u", sim_write_ns);
+		settings[0] = write_ns;
+		options = settings;
+	}
 
 	sim->latency = 1000;
 	sim->now = 1000;

@@ -239,14 +239,18 @@ static void window(void)
 	pair_free(p);
 }
 
-/* One ACK completes several; ACKs of a burst gather. */
+/* One ACK completes several; those of a burst, which wait for the writes before them, gather. */
 static void coalescing(void)
 {
-	struct pair *p = pair_new(FRNIC_QP_TYPE_RC, NULL, NULL);
-	struct frnic_sge s = sge_of(p->mr[0], 0, 16);
 	struct frnic_cqe c;
+	struct frnic_sge s;
 	uint32_t index[50];
+	struct pair *p;
 
+	sim_write_ns = 1000;
+	p = pair_new(FRNIC_QP_TYPE_RC, NULL, NULL);
+	sim_write_ns = 0;
+	s = sge_of(p->mr[0], 0, 16);
 	for (unsigned int i = 0; i < 50; i++)
 		index[i] = post_rdma(p->qp[0], FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
 	for (unsigned int i = 0; i < 50; i++) {
