@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Reset sequence (R1.9), after power-on and on DEV_CTRL.HOT_RESET: no new work, drain for at most HOT_RESET_DRAIN_NS, one pulse that resets the blocks'
-// states, sweep of all contexts. What a block does with these signals is its own business; the MAC side gets none of them.
+// states, sweep of all contexts, and no end before all is at rest: what a slow host kept under way longer than the drain ends in nothing. What a block does with these signals is its own business; the MAC side gets none of them.
 
 `resetall
 `timescale 1ns / 1ps
@@ -10,6 +10,8 @@
 module frnic_hot_reset #(
     // Longest drain in cycles: 1 ms at 250 MHz
     parameter DRAIN = 250000,
+    // Longest wait for what the drain left, in cycles: longer than the DMA engines wait for an answer
+    parameter REST = 15000000,
     // Tables that are swept
     parameter SWEEPS = 4
 ) (
@@ -31,6 +33,7 @@ module frnic_hot_reset #(
 );
 
     localparam [1:0] ST_RUN = 2'd0, ST_DRAIN = 2'd1, ST_CLEAR = 2'd2, ST_SWEEP = 2'd3;
+    reg rest_reg = 1'b0;
 
     reg [1:0] st_reg = ST_CLEAR;
     reg [31:0] wait_reg;
@@ -39,7 +42,7 @@ module frnic_hot_reset #(
     assign resetting = st_reg != ST_RUN;
     assign drain = st_reg != ST_RUN;
     assign clear = st_reg == ST_CLEAR;
-    assign sweep = st_reg == ST_SWEEP;
+    assign sweep = st_reg == ST_SWEEP && !rest_reg;
 
     always @(posedge clk) begin
         wait_reg <= wait_reg + 1'b1;
@@ -58,11 +61,15 @@ module frnic_hot_reset #(
             end
             ST_CLEAR: begin
                 done_reg <= {SWEEPS{1'b0}};
+                rest_reg <= 1'b0;
                 st_reg <= ST_SWEEP;
             end
             default: begin // ST_SWEEP
                 done_reg <= done_reg | sweep_done;
-                if (done_reg == {SWEEPS{1'b1}}) begin
+                if (!rest_reg) begin
+                    rest_reg <= done_reg == {SWEEPS{1'b1}};
+                    wait_reg <= 32'd0;
+                end else if ((idle && wait_reg >= 32'd15) || wait_reg >= REST - 1) begin
                     st_reg <= ST_RUN;
                 end
             end

@@ -147,6 +147,9 @@ module frnic_qp_live #(
     reg [LOG_QPS-1:0] index_reg;
     reg [511:0] live_reg;
     reg err_reg;
+    // A sweep ends the QPs, not their words: whoever asks for one that is none finds RST, and changes nothing.
+    reg [(1 << LOG_QPS)-1:0] exists_reg = {(1 << LOG_QPS){1'b0}};
+    wire exists = exists_reg[index_reg];
     reg found_reg; // the doorbell's or scan's QP exists
     reg conn_asked_reg = 1'b0;
     // What is needed of the connection context
@@ -374,7 +377,7 @@ module frnic_qp_live #(
             end
         endcase
         // Wrong parity stays, for whoever comes next.
-        if (who_reg == W_LW && err_reg) begin
+        if (who_reg == W_LW && (err_reg || !exists)) begin
             next_write = 1'b0;
             next_chg = 1'b0;
             next_event = 8'd0;
@@ -485,8 +488,8 @@ module frnic_qp_live #(
                     c_log_rq_reg <= c[`FRNIC_CMD_QP_LOG_RQ_LSB +: 5];
                     c_srq_reg <= c[`FRNIC_CMD_QP_SRQ_SRQ_VALID_LSB];
                     c_uses_reg <= c[`FRNIC_CMD_QP_SCQ_SEND_CQN_LSB +: 24] == cqerr_cqn || c[`FRNIC_CMD_QP_RCQ_RECV_CQN_LSB +: 24] == cqerr_cqn;
-                    live_reg <= mem_data;
-                    err_reg <= mem_err != 8'd0;
+                    live_reg <= exists ? mem_data : 512'd0;
+                    err_reg <= exists && mem_err != 8'd0;
                     st_reg <= wait_reg == 3'd0 ? ST_EXEC : ST_WAIT;
                 end
             end
@@ -499,8 +502,8 @@ module frnic_qp_live #(
             ST_WAIT: begin
                 wait_reg <= wait_reg - 1'b1;
                 if (wait_reg == 3'd1) begin
-                    live_reg <= mem_data;
-                    err_reg <= mem_err != 8'd0;
+                    live_reg <= exists ? mem_data : 512'd0;
+                    err_reg <= exists && mem_err != 8'd0;
                     st_reg <= ST_EXEC;
                 end
             end
@@ -527,6 +530,9 @@ module frnic_qp_live #(
                     rqdb_valid <= who_reg == W_RQ && next_write && state == `FRNIC_QP_STATE_ERR;
                     rqdb_index <= index_reg;
                     st_reg <= next_write ? ST_WRITE : ST_OUT;
+                    if (who_reg == W_SLOT && slot_op == OP_CREATE) begin
+                        exists_reg[index_reg] <= 1'b1;
+                    end
                     // An object that was lost is the QM's to end; words that are all written anew need not have been right.
                     slot_err <= err_reg && slot_op != OP_CREATE && slot_op != OP_CLEAR;
                 end
@@ -552,6 +558,7 @@ module frnic_qp_live #(
             end
         endcase
         if (rst || sweep) begin
+            exists_reg <= {(1 << LOG_QPS){1'b0}};
             st_reg <= ST_IDLE;
             scan_reg <= 1'b0;
             slot_done <= 1'b0;

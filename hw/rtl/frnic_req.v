@@ -22,6 +22,9 @@ module frnic_req #(
     input  wire                 rst,
     // Level: no grant is taken
     input  wire                 sweep,
+    // Level: a grant ends with the packet at hand; halted: nothing is under way
+    input  wire                 fence,
+    output wire                 halted,
     input  wire [63:0]          time_ns,
     input  wire [15:0]          eth_maxframe,
     // Table updates of frnic_control: 1 GID, 2 P_Key, 3 clear all
@@ -458,12 +461,13 @@ module frnic_req #(
     assign lw_buf[2:1] = 2'b00;
     assign lw_data = {a_lw_data, t_lw_data, 512'd0};
     assign cnt_wqe_err = t_wqe_err || a_wqe_err;
-    assign idle = t_idle && a_idle && b_idle && d_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !wake_valid && !m_axis_tvalid;
+    assign halted = t_idle && a_idle && d_idle && pay_idle && descs == 5'd0 && flying == 7'd0 && !gone_valid && !m_axis_tvalid;
+    assign idle = halted && b_idle && !wake_valid;
 
     frnic_req_tx #(
         .LOG_QPS(LOG_QPS), .LOG_RECS(LOG_RECS), .GIDS(GIDS), .PKEYS(PKEYS), .DESC_BITS(TXD_W), .RS_BITS(RS_W), .REC_BITS(REC_W)
     ) tx (
-        .clk(clk), .rst(rst), .sweep(sweep), .now(time_ns[45:10]), .eth_maxframe(eth_maxframe), .upd_valid(upd_valid), .upd_table(upd_table),
+        .clk(clk), .rst(rst), .sweep(sweep), .fence(fence), .now(time_ns[45:10]), .eth_maxframe(eth_maxframe), .upd_valid(upd_valid), .upd_table(upd_table),
         .upd_index(upd_index), .upd_data(upd_data), .sched_valid(sched_valid), .sched_ready(sched_ready), .sched_index(sched_index),
         .done_valid(done_valid), .done_index(done_index), .wake_valid(t_wake), .wake_ready(t_wake_ready), .wake_index(t_wake_index),
         .g_valid(g_valid), .g_ready(g_ready), .g_qpn(g_qpn), .g_index(g_index), .g_avail(g_avail), .g_base(g_base), .g_log(g_log),

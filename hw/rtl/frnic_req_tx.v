@@ -27,6 +27,8 @@ module frnic_req_tx #(
     input  wire                        rst,
     // Level: nothing new is begun
     input  wire                        sweep,
+    // Level: a grant ends with the packet at hand
+    input  wire                        fence,
     // Settings: time in units of 1024 ns, longest frame
     input  wire [35:0]                 now,
     input  wire [15:0]                 eth_maxframe,
@@ -1195,7 +1197,7 @@ module frnic_req_tx #(
                     quantum_reg <= quantum_reg + 6'd1;
                     if (wqe_sent) begin
                         t_state_reg <= T_IDLE;
-                    end else if (quantum_reg >= 6'd15 && fetches_reg > 8'd1) begin
+                    end else if ((quantum_reg >= 6'd15 && fetches_reg > 8'd1) || fence) begin
                         t_state_reg <= T_WAKE;
                     end else begin
                         t_state_reg <= T_ROOM;
@@ -1228,7 +1230,7 @@ module frnic_req_tx #(
                     t_state_reg <= T_IDLE;
                 end
             end
-            // Others wait for their turn: the QP comes back for the rest.
+            // Others wait for their turn, or a command does: the QP comes back for the rest.
             default: begin // T_WAKE
                 if (!wake_valid) begin
                     wake_valid <= 1'b1;

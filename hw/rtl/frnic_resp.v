@@ -137,6 +137,9 @@ module frnic_resp #(
     output wire                 m_axis_tlast,
     // Level: everything is forgotten
     input  wire                 sweep,
+    // Level: no packet of a READ and no flush begins; halted: nothing is under way, no write of its waits for its answer
+    input  wire                 fence,
+    output wire                 halted,
     output wire                 idle,
     // Trigger; counters, pulses
     output wire                 psn_gap,
@@ -182,7 +185,7 @@ module frnic_resp #(
     wire [7:0] reads;
     wire atomics;
     wire [R_W-1:0] rec;
-    wire front_idle, back_idle;
+    wire front_idle, back_idle, front_halted, back_paused;
 
     // ---- Translation: who has begun goes on to the last piece ----
     wire f_hold, f_valid, b_hold, b_valid;
@@ -266,7 +269,7 @@ module frnic_resp #(
         .wr_cmd_valid(wr_cmd_valid), .wr_cmd_ready(wr_cmd_ready), .wr_cmd_addr(wr_cmd_addr), .wr_cmd_len(wr_cmd_len),
         .wr_cmd_src_off(wr_cmd_src_off), .wr_data_valid(wr_data_valid), .wr_data_ready(wr_data_ready), .wr_data(wr_data),
         .rec_valid(rec_valid), .rec_ready(rec_ready), .rec(rec), .reading(reading), .reads_index(reads_index), .reads(reads), .atomics(atomics), .sweep(sweep),
-        .idle(front_idle),
+        .fence(fence), .halted(front_halted), .idle(front_idle),
         .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn), .cnt_sends(cnt_sends), .cnt_writes(cnt_writes), .cnt_reads(cnt_reads), .cnt_dup(cnt_dup),
         .cnt_gap(cnt_gap), .cnt_bad_state(cnt_bad_state), .cnt_bad_pkey(cnt_bad_pkey), .cnt_bad_qkey(cnt_bad_qkey), .cnt_no_recv(cnt_no_recv),
         .cnt_uc_dropped(cnt_uc_dropped), .cnt_vanished(cnt_vanished)
@@ -307,7 +310,7 @@ module frnic_resp #(
         .ev_left(m_axis_tvalid && m_axis_tready && m_axis_tlast),
         .lw_valid(lw_valid[1]), .lw_qpn(lw_qpn[47:24]), .lw_op(lw_op[3:2]), .lw_mask(lw_mask[15:8]), .lw_event(lw_event[15:8]),
         .lw_inc(lw_inc[7:4]), .lw_data(lw_data[1023:512]), .lw_done(lw_done[1]),
-        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_clear(chg_clear), .sweep(sweep), .idle(back_idle),
+        .chg_valid(chg_valid), .chg_index(chg_index), .chg_state(chg_state), .chg_clear(chg_clear), .sweep(sweep), .fence(fence), .paused(back_paused), .idle(back_idle),
         .cnt_ack(cnt_ack), .cnt_rnr(cnt_rnr), .cnt_seq(cnt_seq), .cnt_inv(cnt_inv), .cnt_access(cnt_access), .cnt_op(cnt_op), .cnt_atomics(cnt_atomics), .cnt_tx(cnt_tx),
         .cnt_tx_bytes(cnt_tx_bytes)
     );
@@ -327,6 +330,14 @@ module frnic_resp #(
         .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_tlast(m_axis_tlast), .ev_sent(ev_sent), .ev_poisoned(ev_poisoned)
     );
 
+    // Writes without their answer: what waits behind a READ that pauses has begun them.
+    reg [10:0] writes_reg = 11'd0;
+
+    always @(posedge clk) begin
+        writes_reg <= rst ? 11'd0 : writes_reg + {10'd0, wr_cmd_valid && wr_cmd_ready} - {10'd0, wr_st_valid};
+    end
+
+    assign halted = front_halted && !rec_valid && (back_idle || (back_paused && writes_reg == 11'd0));
     assign idle = front_idle && back_idle && !rec_valid;
 
 endmodule

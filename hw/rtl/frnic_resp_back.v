@@ -123,6 +123,9 @@ module frnic_resp_back #(
     input  wire                 chg_clear,
     // Level: everything is forgotten
     input  wire                 sweep,
+    // Level: no further packet of a READ begins; paused: it stands between two, and nothing of it is under way
+    input  wire                 fence,
+    output wire                 paused,
     output wire                 idle,
     // Counters
     output reg                  cnt_ack,
@@ -294,6 +297,7 @@ module frnic_resp_back #(
     assign st_take = state_reg == ST_WAIT && left_reg != 7'd0;
     assign reading = state_reg >= ST_ROOM && state_reg <= ST_FLUSHED && !is_atomic;
     assign r_take = state_reg == ST_NEXT;
+    assign paused = state_reg == ST_ROOM && fence && out_count_reg == 4'd0;
     assign idle = state_reg == ST_IDLE && !r_valid && out_count_reg == 4'd0;
 
     // ---- Completion ----
@@ -506,7 +510,7 @@ module frnic_resp_back #(
             ST_ROOM: begin
                 if (mute || rd_bad_reg) begin
                     state_reg <= ST_FLUSHED;
-                end else if (out_count_reg < most) begin
+                end else if (out_count_reg < most && !fence) begin
                     a_first_reg <= 1'b1;
                     state_reg <= rd_len == 13'd0 ? ST_DESC : ST_XREQ;
                 end

@@ -121,6 +121,9 @@ module frnic_resp_front #(
     input  wire                 atomics,
     // Level: everything is forgotten
     input  wire                 sweep,
+    // Level: no flush begins; halted: nothing is under way, though QPs may wait to be flushed
+    input  wire                 fence,
+    output wire                 halted,
     output wire                 idle,
     // Trigger, counters: pulses
     output reg                  psn_gap,
@@ -574,8 +577,14 @@ module frnic_resp_front #(
     assign qp_rd_valid = state_reg == ST_CONN && !asked_reg;
     assign qp_rd_index = index_reg;
     assign psn_gap_qpn = qpn;
-    assign idle = state_reg == ST_IDLE && !s_valid && !s_axis_tvalid && !op_valid && !put_reg && !scanning;
-    assign s_ready = state_reg == ST_IDLE && (rec_ready || reading);
+    assign halted = state_reg == ST_IDLE && !s_valid && !s_axis_tvalid && !op_valid && !put_reg;
+    assign idle = halted && !scanning;
+    // The scan stands at a QP that is to be flushed. Packets go first, but not for ever; nor does one QP keep the others waiting.
+    wire to_flush = scanning && flush_reg[scan_reg];
+    reg [2:0] packets_reg = 3'd0; // since the last entry that was flushed
+    reg [5:0] burst_reg = 6'd0;   // entries of this QP
+    wire take_flush = state_reg == ST_IDLE && to_flush && rec_ready && !sweep && !fence && (!s_valid || packets_reg == 3'd7);
+    assign s_ready = state_reg == ST_IDLE && !take_flush && (rec_ready || reading);
 
     // Where the bytes of a packet begin, and what translates them
     task place;
@@ -610,6 +619,10 @@ module frnic_resp_front #(
         cnt_uc_dropped <= 1'b0;
         cnt_vanished <= 1'b0;
         wait_reg <= wait_reg + 2'd1;
+        if (scanning && !to_flush && !sweep) begin
+            scan_reg <= scan_reg + 1'b1;
+            scan_left_reg <= scan_left_reg - 1'b1;
+        end
 
         case (state_reg)
             ST_IDLE: begin
@@ -629,6 +642,9 @@ module frnic_resp_front #(
                 pl_grh_reg <= 1'b0;
                 range_reg <= 1'b0;
                 if (s_valid && s_ready) begin
+                    if (packets_reg != 3'd7) begin
+                        packets_reg <= packets_reg + 3'd1;
+                    end
                     hot_reg <= 1'b0;
                     meta_reg <= s_meta;
                     conn_reg <= s_conn;
@@ -640,15 +656,12 @@ module frnic_resp_front #(
                     vanish_reg <= !rec_ready;
                     cnt_vanished <= !rec_ready;
                     state_reg <= !rec_ready ? ST_DRAIN : hot_reg && !moved_reg && s_meta[META_DQPN +: 24] == qpn ? ST_JUDGE : ST_LOAD;
-                end else if (scanning && rec_ready && !sweep) begin
-                    if (flush_reg[scan_reg]) begin
-                        index_reg <= scan_reg;
-                        what_reg <= W_FLUSH;
-                        hot_reg <= 1'b0;
-                        state_reg <= ST_CONN;
-                    end else begin
-                        scan_left_reg <= scan_left_reg - 1'b1;
-                    end
+                end else if (take_flush) begin
+                    packets_reg <= 3'd0;
+                    index_reg <= scan_reg;
+                    what_reg <= W_FLUSH;
+                    hot_reg <= 1'b0;
+                    state_reg <= ST_CONN;
                     scan_reg <= scan_reg + 1'b1;
                 end
             end
@@ -1233,9 +1246,13 @@ module frnic_resp_front #(
                     start_reg[index_reg] <= 1'b0;
                 end
                 if (keep_flush_reg && what_reg == W_FLUSH) begin
+                    // It has more. After 64 entries the others' turn comes first.
                     flush_reg[index_reg] <= 1'b1;
                     scan_left_reg <= QPS[LOG_QPS:0];
-                    scan_reg <= index_reg;
+                    burst_reg <= burst_reg + 6'd1;
+                    if (burst_reg != 6'd63) begin
+                        scan_reg <= index_reg;
+                    end
                 end
                 state_reg <= ST_IDLE;
                 if (res_trim) begin

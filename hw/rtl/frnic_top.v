@@ -441,8 +441,8 @@ module frnic_top #(
     wire [LOG_QPS-1:0] rqdb_index;
     wire psn_gap;
     wire [23:0] psn_gap_qpn;
-    wire resp_idle, req_idle;
-    wire fence, granted_valid, granted_ready, resp_rx_valid, resp_rx_ready;
+    wire resp_idle, req_idle, resp_halted, req_halted, fence;
+    wire granted_valid, granted_ready, resp_rx_valid, resp_rx_ready;
     wire [LOG_QPS-1:0] chg_index;
     wire sqdb_valid;
     wire [LOG_QPS-1:0] sqdb_index;
@@ -479,7 +479,8 @@ module frnic_top #(
         .dev_enable(dev_enable), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .refuse(refuse),
         .used_mcasts(used_mcasts), .mc_rd_valid(mc_rd_valid), .mc_rd_ready(mc_rd_ready), .mc_rd_index(mc_rd_index), .mc_rd_done(mc_rd_done),
         .mc_rd_live(mc_rd_live), .mc_rd_err(mc_rd_err), .mc_rd_data(mc_rd_data),
-        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle && eth_idle && fetch_idle), .clear(clear), .sweep(sweep),
+        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle && eth_idle && fetch_idle &&
+            !roce_rx_tvalid && !mc_tvalid && mc_idle && !cl_tvalid), .clear(clear), .sweep(sweep),
         .sweep_done_in({xl_resp_sweep_done, xl_req_sweep_done, sched_sweep_done, cq_sweep_done}),
         .eq_slot_valid(eq_slot_valid), .eq_slot_ready(eq_slot_ready), .eq_slot_op(eq_slot_op), .eq_slot_index(eq_slot_index),
         .eq_slot_wdata(eq_slot_wdata), .eq_slot_done(eq_slot_done), .eq_slot_status(eq_slot_status), .eq_slot_rdata(eq_slot_rdata),
@@ -518,7 +519,7 @@ module frnic_top #(
         .srq_lock(srq_lock), .srq_locked(srq_locked), .srq_changed(srq_changed), .srq_valid(srq_slot_valid), .srq_ready(srq_slot_ready),
         .srq_write(srq_slot_write), .srq_index(srq_slot_index), .srq_wdata(srq_slot_wdata), .srq_done(srq_slot_done),
         .srq_live(srq_slot_live), .srq_err(srq_slot_err), .srq_rdata(srq_slot_rdata),
-        .fence(fence), .fence_ok(resp_idle && req_idle && xl_req_idle && xl_resp_idle),
+        .fence(fence), .fence_ok(resp_halted && req_halted && xl_req_idle && xl_resp_idle),
         .mr_inv_valid(mr_inv_valid), .mr_inv_index(mr_inv_index),
         .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready), .db_type(db_type), .db_number(db_number),
         .db_index(db_index), .db_uar(db_uar), .db_bad(control_bad), .db_denied(control_denied),
@@ -806,7 +807,7 @@ module frnic_top #(
         .cqe_valid(cqe_valid[CQ_RESP]), .cqe_ready(cqe_ready[CQ_RESP]), .cqe_cqn(cqe_cqn[CQ_RESP*24 +: 24]),
         .cqe_data(cqe_data[CQ_RESP*256 +: 256]), .cqe_solicited(cqe_solicited[CQ_RESP]),
         .m_axis_tdata(resp_tx_tdata), .m_axis_tkeep(resp_tx_tkeep), .m_axis_tvalid(resp_tx_tvalid), .m_axis_tready(resp_tx_tready),
-        .m_axis_tlast(resp_tx_tlast), .sweep(sweep), .idle(resp_idle), .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn),
+        .m_axis_tlast(resp_tx_tlast), .sweep(sweep), .fence(fence), .halted(resp_halted), .idle(resp_idle), .psn_gap(psn_gap), .psn_gap_qpn(psn_gap_qpn),
         .cnt_sends(cnt_sends), .cnt_writes(cnt_writes), .cnt_reads(cnt_reads), .cnt_dup(cnt_dup), .cnt_gap(cnt_gap),
         .cnt_bad_state(cnt_resp_state), .cnt_bad_pkey(cnt_resp_pkey), .cnt_bad_qkey(cnt_bad_qkey), .cnt_no_recv(cnt_no_recv),
         .cnt_vanished(cnt_vanished), .cnt_uc_dropped(cnt_uc_dropped), .cnt_ack(cnt_ack_tx), .cnt_rnr(cnt_rnr_tx), .cnt_seq(cnt_seq_tx), .cnt_inv(cnt_inv_tx),
@@ -814,7 +815,7 @@ module frnic_top #(
     );
 
     frnic_req #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) req (
-        .clk(clk), .rst(user_rst), .sweep(sweep), .time_ns(time_ns), .eth_maxframe(eth_maxframe),
+        .clk(clk), .rst(user_rst), .sweep(sweep), .fence(fence), .halted(req_halted), .time_ns(time_ns), .eth_maxframe(eth_maxframe),
         .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
         .sched_valid(sched_valid), .sched_ready(sched_ready), .sched_index(sched_index), .done_valid(done_valid), .done_index(done_index),
         .wake_valid(wake_valid), .wake_ready(wake_ready), .wake_index(wake_index),

@@ -73,6 +73,8 @@ static uint64_t dest;
 /* Packet buffers that are free; given: one comes back in this cycle */
 static unsigned int bufs = 100, no_bufs;
 static bool given;
+static bool fences, fence_rest;
+static unsigned int fence_left, fence_done;
 
 /* Places in the images of the interface, in bits (FRNIC_CMD_QP_*). */
 enum { C_QPN_LO = 0, C_TYPE = 312, C_PD = 288, C_SCQN = 320, C_MTU = 344, C_RQPN_LO = 48, C_PSN_LO = 32, C_QPN_HI = 192, C_RQPN_HI = 200, C_PSN_HI = 208,
@@ -439,7 +441,7 @@ static void step()
 		want_db = ~0u;
 	}
 	/* Answers */
-	if (!rx_on && !answers.empty() && answers.front().due <= now) {
+	if (!rx_on && !dut->fence && !answers.empty() && answers.front().due <= now) {
 		Answer &a = answers.front();
 		uint8_t meta[80] = { 0 };
 
@@ -467,6 +469,18 @@ static void step()
 	dut->s_axis_tlast = rx_at + 64 >= rx_frame.size();
 	for (size_t b = 0; b < 64; b++)
 		reinterpret_cast<uint8_t *>(&dut->s_axis_tdata)[b] = rx_at + b < rx_frame.size() ? rx_frame[rx_at + b] : (uint8_t)rnd();
+	/* A command's fence (3.2): what is under way comes to rest soon, and nothing begins before it falls. */
+	if (fence_left == 0 && fences && rnd_below(20000) == 0)
+		fence_left = 8000;
+	else if (fence_left)
+		fence_left--;
+	if (dut->fence && !fence_left) {
+		CHECK(fence_rest, "not at rest in 8000 cycles of fence");
+		fence_done++;
+	}
+	dut->fence = fence_left != 0;
+	if (!dut->fence)
+		fence_rest = false;
 	dut->cmd_ready = !w_have && chance(80);
 	dut->data_ready = w_have && chance(80);
 	dut->st_valid = !w_st.empty() && w_st.front() <= now;
@@ -478,6 +492,9 @@ static void step()
 	dut->m_axis_tready = wire.drive();
 	dut->clk = 0;
 	dut->eval();
+	CHECK(!fence_rest || (!(dut->m_axi_arvalid && dut->m_axi_arready) && !(dut->cmd_valid && dut->cmd_ready)), "DMA behind the fence");
+	/* As frnic_control: the first cycles are for what is on its way. */
+	fence_rest = dut->fence && (fence_rest || (dut->halted && fence_left < 7990 && !rx_on && w_st.empty() && !w_have));
 	for (unsigned int k = 0; k < 3; k++)
 		if (dut->qp_rd_valid & dut->qp_rd_ready & (1 << k)) {
 			unsigned int index = (uint32_t)get_bits(reinterpret_cast<uint8_t *>(&dut->qp_rd_index), 7 * k, 7), i;
@@ -860,6 +877,7 @@ int main(int argc, char **argv)
 
 	tb_init(argc, argv);
 	dut = new Vtop;
+	dut->inv_valid = dut->upd_valid = dut->fence = 0;
 	dut->rst = 1;
 	for (unsigned int i = 0; i < 4; i++)
 		step();
@@ -899,12 +917,15 @@ int main(int argc, char **argv)
 	CHECK(retrans <= pkts / 10, "%lu of %lu packets sent again without a loss", retrans, pkts);
 	printf("clean: %lu messages, %lu packets, %lu again, %lu time-outs\n", messages, pkts, retrans, timeouts);
 	/* Loss of packets and answers, RNR, slow wire and completions. */
+	fences = true;
 	loss = 2;
 	rnr = 3;
 	cqe_rate = 30;
 	wire.rate = 70;
 	traffic(1500);
 	printf("loss: %lu messages, %lu packets, %lu again, %lu time-outs, %lu lost, %lu RNR\n", messages, pkts, retrans, timeouts, losses, rnrs);
+	fences = false;
+	CHECK(fence_done > 10, "%u fences", fence_done);
 	loss = rnr = 0;
 	cqe_rate = wire.rate = 100;
 

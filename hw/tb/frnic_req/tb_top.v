@@ -33,6 +33,8 @@ module tb_top #(
     output wire [11:0]          lw_inc,
     output wire [2:0]           lw_buf,
     input  wire                 buf_back,
+    input  wire                 fence,
+    output wire                 halted,
     output wire [1535:0]        lw_data,
     input  wire [2:0]           lw_done,
     input  wire [511:0]         lw_rdata,
@@ -119,12 +121,15 @@ module tb_top #(
     wire resp_last, resp_error, resp_tag, e_stale, x_sweep_done, s_sweep_done;
 
     assign req_tag[2:1] = 2'b00;
+    wire r_halted;
+
+    assign halted = r_halted && xl_idle && !dma_busy;
     assign idle = r_idle && s_idle && f_idle && xl_idle && !dma_busy && !sched_valid;
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_sched #(.LOG_QPS(LOG_QPS)) sched (
         .clk(clk), .rst(rst), .sweep(1'b0), .sweep_done(s_sweep_done), .sqdb_valid(sqdb_valid), .sqdb_index(sqdb_index), .wake_valid(wake_valid),
-        .wake_ready(wake_ready), .wake_index(wake_index), .sched_valid(sched_valid), .sched_ready(sched_ready), .sched_index(sched_index),
+        .wake_ready(wake_ready), .wake_index(wake_index), .sched_valid(sched_valid), .sched_ready(sched_ready && !fence), .sched_index(sched_index),
         .done_valid(done_valid), .done_index(done_index), .idle(s_idle)
     );
 
@@ -157,8 +162,8 @@ module tb_top #(
     );
 
     frnic_req #(.LOG_QPS(LOG_QPS)) dut (
-        .clk(clk), .rst(rst), .sweep(1'b0), .time_ns(time_ns), .eth_maxframe(16'd9216), .upd_valid(upd_valid), .upd_table(upd_table),
-        .upd_index(upd_index), .upd_data(upd_data), .sched_valid(sched_valid), .sched_ready(sched_ready), .sched_index(sched_index),
+        .clk(clk), .rst(rst), .sweep(1'b0), .fence(fence), .halted(r_halted), .time_ns(time_ns), .eth_maxframe(16'd9216), .upd_valid(upd_valid),
+        .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data), .sched_valid(sched_valid && !fence), .sched_ready(sched_ready), .sched_index(sched_index),
         .done_valid(done_valid), .done_index(done_index), .wake_valid(wake_valid), .wake_ready(wake_ready), .wake_index(wake_index),
         .g_valid(g_valid), .g_ready(g_ready), .g_qpn(g_qpn), .g_index(g_index), .g_avail(g_avail), .g_base(g_base), .g_log(g_log),
         .g_listed(g_listed), .g_shift(g_shift), .w_valid(w_valid), .w_ready(w_ready), .w_qpn(w_qpn), .w_index(w_index), .w_first(w_first),

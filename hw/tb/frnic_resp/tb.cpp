@@ -115,6 +115,9 @@ static void change(unsigned int i, unsigned int state, bool resp, bool clear)
 	qps[i].state = state;
 }
 
+static bool fences, fence_rest;
+static unsigned int fence_left;
+static unsigned long fence_done;
 static bool pool_empty;
 static unsigned long bufs_taken, bufs_none;
 static unsigned int lw_wait;
@@ -399,7 +402,19 @@ static void tick()
 	dut->cqe_ready = chance(60);
 	dut->m_axis_tready = chance(out_rate);
 	dut->qp_rd_ready = chance(60);
-	if (!in_offered && !in.empty() && chance(in_rate))
+	/* A command's fence (3.2): what is under way comes to rest soon, and nothing begins before it falls. */
+	if (!fence_left && fences && rnd_below(3000) == 0)
+		fence_left = 8000;
+	else if (fence_left && out_rate)
+		fence_left--;
+	if (dut->fence && !fence_left) {
+		CHECK(fence_rest, "not at rest in 8000 cycles of fence");
+		fence_done++;
+	}
+	dut->fence = fence_left && out_rate; /* on a wire that stands still nothing comes to rest */
+	if (!dut->fence)
+		fence_rest = false;
+	if (!in_offered && !in.empty() && !(dut->fence && !in_at) && chance(in_rate))
 		in_offered = true;
 	dut->s_axis_tvalid = in_offered;
 	if (in_offered) {
@@ -412,6 +427,8 @@ static void tick()
 	}
 	dut->clk = 0;
 	dut->eval();
+	CHECK(!fence_rest || (!dut->req_valid && !dut->wr_cmd_valid && !dut->at_cmd_valid), "DMA behind the fence");
+	fence_rest = dut->fence && (fence_rest || (dut->halted && fence_left < 7990 && !in_offered && xl_state == 0));
 	static bool rd_pending;
 	static uint8_t rd_index;
 	bool ask = dut->qp_rd_valid && dut->qp_rd_ready;
@@ -1501,6 +1518,8 @@ int main(int argc, char **argv)
 	for (unsigned int round = 0; round < 600; round++) {
 		Qp &q = qps[rnd_below(N)];
 
+		fences = round % 4 == 3;
+
 		if (chance(10)) {
 			in_rate = chance(50) ? 100 : 30;
 			out_rate = chance(50) ? 100 : 30;
@@ -1531,6 +1550,7 @@ int main(int argc, char **argv)
 	CHECK(seen_ack > 100 && seen_nak > 30 && seen_cqe > 150 && seen_read > 100, "%lu ACKs, %lu NAKs, %lu completions, %lu READ responses", seen_ack, seen_nak,
 	      seen_cqe, seen_read);
 	printf("%lu cycles, %lu ACKs, %lu NAKs, %lu completions, %lu READ responses\n", now_cycles, seen_ack, seen_nak, seen_cqe, seen_read);
+	CHECK(fence_done > 20, "%lu fences", fence_done);
 	CHECK(gathered > 10, "%lu ACKs gathered", gathered);
 	CHECK(bufs_none > 3 && bufs_taken >= 10, "%lu buffers taken, %lu times none", bufs_taken, bufs_none);
 	return tb_done();
