@@ -15,13 +15,13 @@ extern "C" {
 }
 #include "../qemu-model/include/frnic_hw.h"
 
-static const unsigned int N = 16, IRD = 3;
+static const unsigned int N = 16, IRD = 3, VID = 0x123;
 static const uint32_t KEY_L = 0x1100, KEY_R = 0x2200, QKEY = 0x11111111;
 static const uint64_t LIMIT = 1ull << 40; /* addresses above are not in the regions */
 
 static Vtop *dut;
 static HostMem mem;
-static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read, seen_atomic, counted_atomics, vanished, gathered;
+static unsigned long now_cycles, seen_ack, seen_nak, seen_cqe, seen_read, seen_atomic, counted_atomics, vanished, gathered, out_of_order;
 
 struct Sge {
 	uint64_t addr;
@@ -380,6 +380,7 @@ static void judge_frame()
 		CHECK(p.swap_add == a.orig, "an atomic found 0x%llx, not 0x%llx", (unsigned long long)p.swap_add, (unsigned long long)a.orig);
 	CHECK(p.len == a.payload.size() && !memcmp(p.payload, a.payload.data(), p.len), "payload of %u (%zu) bytes", p.len, a.payload.size());
 	CHECK(p.pkey == 0xffff && !memcmp(p.sgid, q.sgid, 16) && !memcmp(p.dgid, q.dgid, 16) && !memcmp(out.data() + 6, smac, 6), "path");
+	CHECK(p.vlan == q.v6 && (!p.vlan || p.vlan_tci == ((unsigned int)q.conn[23] >> 5 << 13 | VID)), "VLAN %d, TCI 0x%x", p.vlan, p.vlan_tci);
 	if (p.opcode == ROCE_ATOMIC_ACK)
 		seen_atomic++;
 	else if (p.opcode != ROCE_ACK)
@@ -702,8 +703,12 @@ static void disturb(Qp &q, bool &nak_sent)
 			expect_aeth(q, ROCE_AETH_ACK, dup_ack(q, k.psn));
 	}
 	if (chance(10)) {
+		bool none = !q.buf;
 		Pkt k{};
 
+		if (none)
+			settle();
+		none = !q.buf;
 		k.op = ROCE_SEND_ONLY;
 		k.psn = roce_psn_add(q.psn, 1 + rnd_below(1000));
 		k.len = rnd_below(q.mtu());
@@ -713,6 +718,11 @@ static void disturb(Qp &q, bool &nak_sent)
 		if (!nak_sent)
 			expect_aeth(q, ROCE_AETH_NAK_SEQ, q.psn);
 		nak_sent = true;
+		if (none) {
+			settle();
+			CHECK(!q.buf, "a packet out of order took a packet buffer");
+			out_of_order++;
+		}
 	}
 }
 
@@ -1469,6 +1479,10 @@ int main(int argc, char **argv)
 		img[4] = (uint8_t)(g + 1);
 		memcpy(img + 8, smac, 6);
 		memcpy(img + 16, gids[g], 16);
+		/* The IPv6 one is on a VLAN. */
+		img[5] = (uint8_t)g;
+		img[6] = (uint8_t)(VID & 0xff);
+		img[7] = (uint8_t)(0xe0 | VID >> 8);
 		update(1, g + 1, img);
 	}
 	memset(img, 0, 32);
@@ -1551,7 +1565,8 @@ int main(int argc, char **argv)
 	      seen_cqe, seen_read);
 	printf("%lu cycles, %lu ACKs, %lu NAKs, %lu completions, %lu READ responses\n", now_cycles, seen_ack, seen_nak, seen_cqe, seen_read);
 	CHECK(fence_done > 20, "%lu fences", fence_done);
-	CHECK(gathered > 10, "%lu ACKs gathered", gathered);
+	CHECK(out_of_order > 0, "%lu packets out of order before the first one", out_of_order);
+	CHECK(gathered > 3, "%lu ACKs gathered", gathered);
 	CHECK(bufs_none > 3 && bufs_taken >= 10, "%lu buffers taken, %lu times none", bufs_taken, bufs_none);
 	return tb_done();
 }
