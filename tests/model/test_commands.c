@@ -444,8 +444,11 @@ static void status_others(void)
 	refused(FRNIC_STATUS_BAD_CQN, OFF(qp, scq), &r);
 }
 
+static struct free_counts fresh; /* of a device that nobody has used yet */
+
 static void status_device(void)
 {
+	struct free_counts after;
 	union cmd_image r;
 	struct test_cq *cq = cq_create(n, 4, 0);
 
@@ -474,9 +477,14 @@ static void status_device(void)
 	cmd_init(&r, FRNIC_CMD_OP_NOP, 0);
 	refused(FRNIC_STATUS_FATAL, 0, &r);
 	reg_wr(n, FRNIC_REG_DEV_CTRL, FRNIC_REG_DEV_CTRL_HOT_RESET);
-	/* The reset empties the tables meanwhile, when is its own affair. */
+	/* The reset empties the tables meanwhile, when is its own affair; in the end nothing is there, what was refused least of all. */
+	refused_with(FRNIC_STATUS_IN_RESET, 0, &r);
+	qp_image(n, &r, FRNIC_QP_TYPE_RC, cq, cq, NULL);
 	refused_with(FRNIC_STATUS_IN_RESET, 0, &r);
 	sim_run(sim, 2000000);
+	after = free_counts(n);
+	CHECK(!memcmp(&after, &fresh, sizeof(after)));
+	cmd_init(&r, FRNIC_CMD_OP_NOP, 0);
 	CHECK(!(reg_rd(n, FRNIC_REG_DEV_STATUS) & (FRNIC_REG_DEV_STATUS_FATAL | FRNIC_REG_DEV_STATUS_RESETTING)));
 	CHECK(!(reg_rd(n, FRNIC_REG_DEV_CTRL) & FRNIC_REG_DEV_CTRL_HOT_RESET));
 	MUST(cmd_regs(n, &r, NULL));
@@ -489,7 +497,10 @@ static void test_status_codes(void)
 	union cmd_image r;
 
 	memset(seen, 0, sizeof(seen));
-	start(NULL);
+	sim = sim_new(1, NULL);
+	n = sim->node[0];
+	fresh = free_counts(n);
+	node_setup(n);
 	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
 	status_qp_create(cq, srq_create(n, 4, 5));
 	status_qp_modify(cq);

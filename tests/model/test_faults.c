@@ -149,6 +149,12 @@ static void spy_read_req(struct node *n, const uint8_t *frame, size_t len)
 		reads_asked = reads_next;
 }
 
+/* The first packet of the second of three READs, whatever pieces the first one is asked for in. */
+static bool match_second_read(const struct roce_pkt *p)
+{
+	return match_read_req(p) && p->psn == 0x1000 + 10;
+}
+
 static void drop_read_response(void)
 {
 	const uint32_t len = 9 * 1024 + 100;
@@ -175,23 +181,29 @@ static void drop_read_response(void)
 		CHECK_EQ(cnt(p, 1, FRNIC_COUNTER_READS_RX), reads_new);
 		faulty_end(p);
 	}
-	/* All responses, the request, and one of several READs. */
+	/* All responses, the request, and one of several READs: each to a place of its own. */
 	for (unsigned int k = 0; k < 3; k++) {
 		struct pair *p = faulty(FRNIC_QP_TYPE_RC, NULL);
 		struct frnic_cqe c;
 
 		if (k == 0)
 			pair_fault(p, 0, 1, match_read_resp, 0, 10, WIRE_DROP);
-		else if (k == 1)
-			pair_fault(p, 0, 0, match_read_req, 0, 1, WIRE_DROP);
 		else
-			pair_fault(p, 0, 0, match_read_req, 1, 1, WIRE_DROP);
-		post(p, FRNIC_WQE_OP_READ, len);
-		post(p, FRNIC_WQE_OP_READ, len);
-		post(p, FRNIC_WQE_OP_READ, len);
-		want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_READ);
-		want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_READ);
-		finish(p, FRNIC_WQE_OP_READ, len);
+			pair_fault(p, 0, 0, k == 1 ? match_read_req : match_second_read, 0, 1, WIRE_DROP);
+		for (unsigned int i = 0; i < 3; i++) {
+			struct frnic_sge s = sge_of(p->mr[0], i * 10000, len);
+
+			fill(mem_of(p->mr[1], i * 10000), len, 70 + i);
+			post_rdma(p->qp[0], FRNIC_WQE_OP_READ, FRNIC_WQE_FLAG_SIGNALED, &s, 1, p->mr[1]->addr + i * 10000, p->mr[1]->key, 0);
+		}
+		for (unsigned int i = 0; i < 3; i++) {
+			if (want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_READ))
+				CHECK_EQ(c.byte_count, len);
+			CHECK(!memcmp(mem_of(p->mr[0], i * 10000), mem_of(p->mr[1], i * 10000), len));
+		}
+		CHECK_EQ(p->fault[0].done, k == 0 ? 10 : 1);
+		CHECK(cnt(p, 0, FRNIC_COUNTER_TIMEOUTS) + cnt(p, 0, FRNIC_COUNTER_IMPLIED_NAK) + cnt(p, 0, FRNIC_COUNTER_SEQ_NAK_RX) > 0);
+		CHECK_EQ(cnt(p, 0, FRNIC_COUNTER_RETRY_EXC), 0);
 		faulty_end(p);
 	}
 }
@@ -1168,6 +1180,7 @@ static void deep_reads(void)
 		for (unsigned int i = 0; i < 200; i++)
 			want_cqe(p->scq[0], &c, 0, FRNIC_WQE_OP_READ);
 		CHECK(!memcmp(mem_of(p->mr[0], 0), mem_of(p->mr[1], 0), 200 * 1300));
+		CHECK(p->fault[0].done == 7 && p->fault[1].done == 3);
 		sim_run(p->sim, MS);
 	}
 	faulty_end(p);
