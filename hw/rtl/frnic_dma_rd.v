@@ -52,7 +52,8 @@ module frnic_dma_rd #(
     input  wire                     m_axi_rlast,
     input  wire                     m_axi_rvalid,
     output wire                     m_axi_rready,
-    // A request is not answered to its end, or a late answer is outstanding
+    // active: a request is not answered to its end; busy: that, or a late answer is outstanding, which may never come
+    output wire                     active,
     output wire                     busy,
     // A request ended with an error; a burst was given up
     output wire                     ev_error,
@@ -294,7 +295,8 @@ module frnic_dma_rd #(
 
     assign ev_timeout = send && head_end && give_up_reg;
     assign ev_error = send && head_end && head_last && send_err;
-    assign busy = cur_valid_reg || head_used || fly_count != 3'd0 || quarantine_reg != {IDS{1'b0}} || ar_valid_reg;
+    assign active = cur_valid_reg || head_used || fly_count != 3'd0 || ar_valid_reg;
+    assign busy = active || quarantine_reg != {IDS{1'b0}};
 
     wire [511:0] mem_data;
 

@@ -61,7 +61,8 @@ module frnic_dma_wr #(
     /* verilator lint_on UNUSED */
     input  wire                     m_axi_bvalid,
     output wire                     m_axi_bready,
-    // A command is not answered to its end, or a late response is outstanding
+    // active: a command is not answered to its end; busy: that, or a late response is outstanding, which may never come
+    output wire                     active,
     output wire                     busy,
     // A command ended with an error; the oldest burst has had no response for TIMEOUT cycles
     output wire                     ev_error,
@@ -328,7 +329,8 @@ module frnic_dma_wr #(
     assign st_error = pop_err;
     assign ev_error = st_pulse && pop_err;
     assign ev_timeout = pend_valid && wait_reg == TIMEOUT_CYCLES - 1 && !b_take;
-    assign busy = in_busy_reg || s_valid_reg || w_valid_reg || aw_valid_reg || pend_count != {(LOG_OUT+1){1'b0}} || late_reg != 16'd0;
+    assign active = in_busy_reg || s_valid_reg || w_valid_reg || aw_valid_reg || pend_count != {(LOG_OUT+1){1'b0}};
+    assign busy = active || late_reg != 16'd0;
 
     frnic_fifo #(
         .WIDTH(SIDE_W),

@@ -10,8 +10,8 @@
 module frnic_hot_reset #(
     // Longest drain in cycles: 1 ms at 250 MHz
     parameter DRAIN = 250000,
-    // Longest wait for what the drain left, in cycles: longer than the DMA engines wait for an answer
-    parameter REST = 15000000,
+    // Longest wait for what the drain left, in cycles, 4 s: the DMA engines give up each of 64 bursts after 50 ms
+    parameter REST = 1000000000,
     // Tables that are swept
     parameter SWEEPS = 4
 ) (
@@ -21,7 +21,7 @@ module frnic_hot_reset #(
     input  wire              hot_reset,
     // Level: nothing is under way
     input  wire              idle,
-    // From the request to the end of the sweep
+    // From the request to the end of the rest
     output wire              resetting,
     // Level: take no new work
     output wire              drain,

@@ -968,7 +968,7 @@ module frnic_qm #(
             C_MR: begin
                 a_sel = SL_MR;
                 a_kind = n_reg == 5'd0 && verb != V_QUERY ? A_SLOT : A_END;
-                a_op = verb == V_DESTROY ? OP_CLEAR : OP_CREATE; // a re-registration replaces the context whole
+                a_op = verb == V_CREATE ? OP_CREATE : verb == V_DESTROY ? OP_CLEAR : OP_MODIFY; // which replaces the context whole, behind a fence
                 a_index = key[31:8];
             end
             C_GID, C_PKEY: begin

@@ -236,7 +236,8 @@ module frnic_resp_back #(
     end
 
     wire is_atomic = r[R_ANS +: 2] == ANS_ATOMIC;
-    // ACKs gather: not more than four in one, for the peer's window. Nothing is lost if the next record ends in a NAK: that acknowledges all before it.
+    // ACKs gather: not more than four in one, for the peer's window. If the next record ends in a NAK, that acknowledges all before it; if the QP
+    // ends first, they are as lost as an ACK on the wire.
     reg [1:0] gathered_reg = 2'd0;
     wire [LOG_RECS-1:0] next_out = out_reg + 1'b1;
     wire gathers = next_out != in_reg && covers_reg[next_out] && gathered_reg != 2'd3;

@@ -582,7 +582,7 @@ module frnic_resp_front #(
     // The scan stands at a QP that is to be flushed. Packets go first, but not for ever; nor does one QP keep the others waiting.
     wire to_flush = scanning && flush_reg[scan_reg];
     reg [2:0] packets_reg = 3'd0; // since the last entry that was flushed
-    reg [5:0] burst_reg = 6'd0;   // entries of this QP
+    reg [5:0] burst_reg = 6'd0;   // entries that were followed by another one of the same QP
     wire take_flush = state_reg == ST_IDLE && to_flush && rec_ready && !sweep && !fence && (!s_valid || packets_reg == 3'd7);
     assign s_ready = state_reg == ST_IDLE && !take_flush && (rec_ready || reading);
 

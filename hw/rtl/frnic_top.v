@@ -185,7 +185,7 @@ module frnic_top #(
     /* verilator lint_off UNUSED */
     wire [TAG_W-1:0] rd_resp_tag;
     /* verilator lint_on UNUSED */
-    wire rd_busy;
+    wire rd_busy, rd_active;
     wire rd_error;
     wire [WRS-1:0] wr_cmd_valid;
     wire [WRS-1:0] wr_cmd_ready;
@@ -197,7 +197,7 @@ module frnic_top #(
     wire [WRS*512-1:0] wr_data;
     wire [WRS-1:0] wr_st_valid;
     wire wr_st_error;
-    wire wr_busy;
+    wire wr_busy, wr_active;
     wire wr_error;
 
     /* verilator lint_off PINCONNECTEMPTY */
@@ -209,7 +209,7 @@ module frnic_top #(
         .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr), .m_axi_arlen(m_axi_arlen), .m_axi_arsize(m_axi_arsize),
         .m_axi_arburst(m_axi_arburst), .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready),
         .m_axi_rid(m_axi_rid), .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp), .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid),
-        .m_axi_rready(m_axi_rready), .busy(rd_busy), .ev_error(rd_error), .ev_timeout()
+        .m_axi_rready(m_axi_rready), .active(rd_active), .busy(rd_busy), .ev_error(rd_error), .ev_timeout()
     );
 
     frnic_dma_wr #(.CLIENTS(WRS), .TAG_W(TAG_W)) dma_wr (
@@ -221,7 +221,7 @@ module frnic_top #(
         .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready),
         .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),
         .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
-        .m_axi_bready(m_axi_bready), .busy(wr_busy), .ev_error(wr_error), .ev_timeout()
+        .m_axi_bready(m_axi_bready), .active(wr_active), .busy(wr_busy), .ev_error(wr_error), .ev_timeout()
     );
     /* verilator lint_on PINCONNECTEMPTY */
 
@@ -456,7 +456,8 @@ module frnic_top #(
     wire sched_idle, wqe_idle, rq_fetch_idle, xl_req_idle, xl_resp_idle;
     wire cnt_rqe;
     // All is answered, and nobody has begun anything
-    wire fetch_idle = sched_idle && wqe_idle && rq_fetch_idle && xl_req_idle && xl_resp_idle && resp_idle && req_idle;
+    wire served_idle = wqe_idle && rq_fetch_idle && xl_req_idle && xl_resp_idle && resp_idle && req_idle;
+    wire fetch_idle = sched_idle && served_idle;
 
     assign rd_req_tag[RD_WQE*TAG_W-1:0] = {(RD_WQE*TAG_W){1'b0}};
     assign rd_req_tag[RD_WQE*TAG_W+1 +: TAG_W-1] = {(TAG_W-1){1'b0}};
@@ -479,7 +480,7 @@ module frnic_top #(
         .dev_enable(dev_enable), .eth_ctrl(eth_ctrl), .eth_maxframe(eth_maxframe), .eth_mcast(eth_mcast), .refuse(refuse),
         .used_mcasts(used_mcasts), .mc_rd_valid(mc_rd_valid), .mc_rd_ready(mc_rd_ready), .mc_rd_index(mc_rd_index), .mc_rd_done(mc_rd_done),
         .mc_rd_live(mc_rd_live), .mc_rd_err(mc_rd_err), .mc_rd_data(mc_rd_data),
-        .drain(), .idle(!rd_busy && !wr_busy && db_idle && eq_idle && cq_idle && eth_idle && fetch_idle &&
+        .drain(), .idle(!rd_active && !wr_active && db_idle && eq_idle && cq_idle && eth_idle && served_idle &&
             !roce_rx_tvalid && !mc_tvalid && mc_idle && !cl_tvalid), .clear(clear), .sweep(sweep),
         .sweep_done_in({xl_resp_sweep_done, xl_req_sweep_done, sched_sweep_done, cq_sweep_done}),
         .eq_slot_valid(eq_slot_valid), .eq_slot_ready(eq_slot_ready), .eq_slot_op(eq_slot_op), .eq_slot_index(eq_slot_index),
@@ -556,8 +557,9 @@ module frnic_top #(
         .sched_index(sched_index), .done_valid(done_valid), .done_index(done_index), .idle(sched_idle)
     );
 
+    // A grant that was offered is taken back by a sweep alone.
     frnic_gate grant_gate (
-        .clk(clk), .rst(user_rst), .close(fence), .s_valid(granted_valid), .s_ready(granted_ready), .s_last(1'b1),
+        .clk(clk), .rst(user_rst || sweep), .close(fence || refuse), .s_valid(granted_valid), .s_ready(granted_ready), .s_last(1'b1),
         .m_valid(sched_valid), .m_ready(sched_ready)
     );
 
@@ -815,7 +817,7 @@ module frnic_top #(
     );
 
     frnic_req #(.LOG_QPS(LOG_QPS), .META_BITS(META_W)) req (
-        .clk(clk), .rst(user_rst), .sweep(sweep), .fence(fence), .halted(req_halted), .time_ns(time_ns), .eth_maxframe(eth_maxframe),
+        .clk(clk), .rst(user_rst), .sweep(sweep), .fence(fence || refuse), .halted(req_halted), .time_ns(time_ns), .eth_maxframe(eth_maxframe),
         .upd_valid(upd_valid), .upd_table(upd_table), .upd_index(upd_index), .upd_data(upd_data),
         .sched_valid(sched_valid), .sched_ready(sched_ready), .sched_index(sched_index), .done_valid(done_valid), .done_index(done_index),
         .wake_valid(wake_valid), .wake_ready(wake_ready), .wake_index(wake_index),

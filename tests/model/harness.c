@@ -269,20 +269,19 @@ static const struct frnic_backend_ops *backend_get(void)
 	return ops;
 }
 
-unsigned int sim_write_ns;
+unsigned int sim_read_ns, sim_write_ns;
 
 struct sim *sim_new(int nodes, const char *const *options)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
-	const char *settings[2] = {NULL, NULL};
-	char write_ns[32];
+	char read_ns[32], write_ns[32];
+	const char *settings[] = {read_ns, write_ns, NULL};
 	int i;
 
-	if (!options && sim_write_ns && getenv("FRNIC_BACKEND")) {
-		snprintf(write_ns, sizeof(write_ns), "wr-ns=%u", sim_write_ns);
-		settings[0] = write_ns;
+	snprintf(read_ns, sizeof(read_ns), "rd-ns=%u", sim_read_ns);
+	snprintf(write_ns, sizeof(write_ns), "wr-ns=%u", sim_write_ns);
+	if (!options && (sim_read_ns || sim_write_ns) && getenv("FRNIC_BACKEND"))
 		options = settings;
-	}
 
 	sim->latency = 1000;
 	sim->now = 1000;

@@ -89,8 +89,8 @@ struct node {
 	void **kept; /* test_qp and the like, freed with the node */
 };
 
-/* A simulation's setting for sim_new() without options: ns until a write of the card is answered. The functional model writes in no time. */
-extern unsigned int sim_write_ns;
+/* A simulation's settings for sim_new() without options: ns until a read, a write of the card is answered. The functional model needs no time. */
+extern unsigned int sim_read_ns, sim_write_ns;
 /* options: NULL-terminated "key=value", or NULL. Node 0 has MAC 02:00:00:00:00:01 and so on. */
 struct sim *sim_new(int nodes, const char *const *options);
 /* With fewer packet buffers than QPs, whatever the backend's own number is. */

@@ -77,7 +77,7 @@ static struct test_mr *read_starts(struct pair *p)
 /* When the command is answered, the memory is somebody else's: nothing of it may leave any more. Nor do others' commands wait for the READ. */
 static void command_in_read(void)
 {
-	enum { ITS_MR, OTHER_MR, ITS_QP, ITS_QP_RESET, OTHER_QP, WHATS };
+	enum { ITS_MR, ITS_MR_MOVED, OTHER_MR, ITS_QP, ITS_QP_RESET, OTHER_QP, WHATS };
 
 	for (unsigned int what = 0; what < WHATS; what++) {
 		struct qp_attr a = qp_attr_default();
@@ -87,11 +87,23 @@ static void command_in_read(void)
 		struct pair *p;
 
 		a.mtu = FRNIC_MTU_4096;
+		sim_read_ns = 1500;
 		p = pair_new(FRNIC_QP_TYPE_RC, &a, NULL);
+		sim_read_ns = 0;
 		other = mr_create(p->n[1], 4096, ALL_ACCESS);
 		q = qp_create(p->n[1], FRNIC_QP_TYPE_RC, p->scq[1], p->rcq[1], NULL, NULL);
 		big = read_starts(p);
-		if (what == ITS_MR || what == OTHER_MR)
+		if (what == ITS_MR_MOVED) {
+			/* Registered anew, elsewhere (IBV_REREG_MR_CHANGE_TRANSLATION). */
+			cmd_init(&r, FRNIC_CMD_OP_MODIFY_MR, big->key ^ 1);
+			r.mr.old_key = big->key;
+			r.mr.pd = p->n[1]->pd | FRNIC_MR_TYPE_MR << 24;
+			r.mr.access = ALL_ACCESS;
+			r.mr.iova = big->addr;
+			r.mr.length = 4096;
+			r.mr.base = other->addr;
+			r.mr.state = FRNIC_MR_STATE_VALID;
+		} else if (what == ITS_MR || what == OTHER_MR)
 			cmd_init(&r, FRNIC_CMD_OP_DESTROY_MR, what == ITS_MR ? big->key : other->key);
 		else if (what == ITS_QP_RESET)
 			cmd_init(&r, FRNIC_CMD_OP_MODIFY_QP, p->qp[1]->qpn);
@@ -259,6 +271,39 @@ static void flush_under_load(void)
 	pair_free(p);
 }
 
+/* A card in its fatal state begins nothing more: what is under way ends with a packet, what is posted waits for the reset. */
+static void fatal_stops(void)
+{
+	struct pair *p = pair_new(FRNIC_QP_TYPE_UC, NULL, NULL);
+	struct node *n = p->n[0];
+	struct test_mr *big = mr_create(n, BIG, ALL_ACCESS);
+	struct frnic_sge s = sge_of(big, 0, BIG);
+	struct frnic_cqe c;
+	unsigned int sent;
+	uint64_t reads;
+
+	node_cmdq(n, 2);
+	post_rdma(p->qp[0], FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	sim_run(p->sim, 20000);
+	CHECK(p->sim->sent[0] > 5);
+	n->fault_rd_lo = n->cmdq, n->fault_rd_hi = n->cmdq + 4096;
+	reg_wr(n, FRNIC_REG_CMDQ_PI, 1);
+	sim_settle(p->sim);
+	n->fault_rd_hi = 0;
+	CHECK(reg_rd(n, FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_FATAL);
+	sim_run(p->sim, 20000);
+	cq_poll(p->scq[0], &c); /* the functional model is through with it by now */
+	reads = n->dma_reads;
+	sent = p->sim->sent[0];
+	post_rdma(p->qp[0], FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
+	sim_run(p->sim, 100000);
+	no_cqe(p->scq[0]);
+	CHECK_EQ(n->dma_reads, reads);
+	CHECK_EQ(p->sim->sent[0], sent);
+	sim_free(p->sim);
+	free(p);
+}
+
 /* ---- R1.9: the host takes no write for longer than the drain of a hot reset ---- */
 #define STALLED 50
 static unsigned int frames_out, old_writes;
@@ -369,6 +414,7 @@ int main(void)
 	test_run("R2.6 R7.3 commands while receives are flushed without end", command_in_flush);
 	test_run("R2.2 R7.3 one QP's flush does not hold up another's", flush_turns);
 	test_run("R2.2 R7.3 flush under packets without end", flush_under_load);
+	test_run("R1.9 R7.3 a card in its fatal state begins nothing", fatal_stops);
 	test_run("R1.9 R7.3 hot reset while the host stands still", stalled_once);
 	test_run("R1.9 R7.3 hot reset while the host stands still, then the same QPs", stalled_again);
 	return test_summary();

@@ -158,7 +158,7 @@ module tb_top #(
         .resp_valid(resp_valid), .resp_ready(resp_ready), .resp_data(resp_data), .resp_last(resp_last), .resp_error(resp_error),
         .resp_tag(resp_tag), .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr), .m_axi_arlen(m_axi_arlen), .m_axi_arsize(), .m_axi_arburst(),
         .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready), .m_axi_rid(m_axi_rid), .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp),
-        .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready), .busy(dma_busy), .ev_error(), .ev_timeout()
+        .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready), .active(), .busy(dma_busy), .ev_error(), .ev_timeout()
     );
 
     frnic_req #(.LOG_QPS(LOG_QPS)) dut (
