@@ -109,6 +109,9 @@ module tb_top (
         .cnt_nobuf(cnt_nobuf)
     );
 
+    /* verilator lint_off UNUSED */
+    wire ractive, wactive;
+    /* verilator lint_on UNUSED */
     frnic_dma_rd #(
         .CLIENTS(3)
     ) rd (
@@ -117,7 +120,7 @@ module tb_top (
         .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr), .m_axi_arlen(m_axi_arlen), .m_axi_arsize(arsize), .m_axi_arburst(arburst),
         .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready), .m_axi_rid(m_axi_rid), .m_axi_rdata(m_axi_rdata),
         .m_axi_rresp(m_axi_rresp), .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready),
-        .active(), .busy(rbusy), .ev_error(re), .ev_timeout(rt)
+        .active(ractive), .busy(rbusy), .ev_error(re), .ev_timeout(rt)
     );
 
     frnic_dma_wr #(
@@ -128,7 +131,7 @@ module tb_top (
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(awsize), .m_axi_awburst(awburst),
         .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb),
         .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid),
-        .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready), .active(), .busy(wbusy), .ev_error(we), .ev_timeout(wt)
+        .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready), .active(wactive), .busy(wbusy), .ev_error(we), .ev_timeout(wt)
     );
 
     frnic_axis_assert assert_m (
