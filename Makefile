@@ -88,8 +88,8 @@ test-hw: deps ## the hardware tests on the RTL, as far as it exists: the same pr
 test-rtl-guests: build ## guests whose card is the RTL: against itself, the functional model, Soft-RoCE; reloads and hot resets (hours; ROUNDS=10 for fewer)
 	@tests/run --group rtl
 
-test-rtl: deps ## lint and unit benches of the Verilog blocks that exist
-	@$(MAKE) -C hw lint test
+test-rtl: deps model ## lint and unit benches of the Verilog blocks that exist
+	@$(MAKE) -C hw lint latches test
 
 formal: deps ## their proofs
 	@$(MAKE) -C hw formal

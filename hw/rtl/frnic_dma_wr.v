@@ -146,6 +146,7 @@ module frnic_dma_wr #(
     integer i;
 
     always @* begin
+        i = 0; // in all branches: else Yosys keeps a latch for it
         in_data = {512{1'bx}};
         turned = {512{1'bx}};
         rest = {512{1'bx}};

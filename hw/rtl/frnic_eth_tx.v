@@ -247,11 +247,12 @@ module frnic_eth_tx #(
     /* verilator lint_off UNUSED */
     reg [511:0] rest;
     /* verilator lint_on UNUSED */
-    integer i;
+    integer i, i1, i2; // one for each block: a shared one is driven by all of them
 
     // fill is 0 to 64: a full beat stays until it is known whether it is the last.
     // Nothing is asked of them while no beat is taken; a simulation need not turn it.
     always @* begin
+        i = 0; // in all branches: else Yosys keeps a latch for it
         low = {512{1'bx}};
         high = {512{1'bx}};
         rest = {512{1'bx}};
@@ -360,8 +361,8 @@ module frnic_eth_tx #(
         v1_reg <= out_valid;
         if (out_valid) begin
             d1_reg <= finish ? acc_reg : low;
-            for (i = 0; i < 64; i = i + 1) begin
-                k1_reg[i] <= !finish || i[6:0] < fill_reg;
+            for (i1 = 0; i1 < 64; i1 = i1 + 1) begin
+                k1_reg[i1] <= !finish || i1[6:0] < fill_reg;
             end
             l1_reg <= finish;
             b1_reg <= frame_bad;
@@ -472,10 +473,11 @@ module frnic_eth_tx #(
     reg [511:0] filled;
 
     always @* begin
+        i2 = 0; // in all branches: else Yosys keeps a latch for it
         filled = f_data;
         if (o_csum) begin
-            for (i = 0; i < 64; i = i + 1) begin
-                filled[i*8 +: 8] = o_rel == i[15:0] ? o_value[15:8] : o_rel1 == i[15:0] ? o_value[7:0] : f_data[i*8 +: 8];
+            for (i2 = 0; i2 < 64; i2 = i2 + 1) begin
+                filled[i2*8 +: 8] = o_rel == i2[15:0] ? o_value[15:8] : o_rel1 == i2[15:0] ? o_value[7:0] : f_data[i2*8 +: 8];
             end
         end
     end

@@ -61,6 +61,7 @@ module frnic_icrc_insert #(
     integer i;
 
     always @* begin
+        i = 0; // in all branches: else Yosys keeps a latch for it
         data_with = end_data;
         if (end_write) begin
             for (i = 0; i < 64; i = i + 1) begin

@@ -68,6 +68,7 @@ module frnic_tx_align (
 
     // Nothing is asked of them while no beat is taken; a simulation need not turn it.
     always @* begin
+        i = 0; // in all branches: else Yosys keeps a latch for it
         low = {512{1'bx}};
         turned = {512{1'bx}};
         rest = {512{1'bx}};

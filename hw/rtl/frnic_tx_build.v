@@ -152,6 +152,7 @@ module frnic_tx_build #(
     integer i;
 
     always @* begin
+        i = 0; // in all branches: else Yosys keeps a latch for it
         // Nothing is asked of a beat that is not offered; a simulation need not put it together.
         keep = {64{1'bx}};
         beat = {512{1'bx}};
