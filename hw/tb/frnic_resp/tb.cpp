@@ -976,6 +976,67 @@ static void read_message(Qp &q)
 	settle();
 }
 
+/* ACKs that wait for slow writes gather, four at most, each QP's alone; the answer to a repeated packet is none of them. */
+static void burst(Qp &q, Qp &other)
+{
+	unsigned int latency = wr.latency;
+
+	settle();
+	wr.latency = 1500;
+	for (unsigned int i = 0; i < 12; i++) {
+		Qp &to = chance(15) ? other : q;
+		Pkt k{};
+
+		k.op = ROCE_WRITE_ONLY;
+		k.psn = to.psn;
+		k.va = rnd_va();
+		k.len = k.dma_len = 1 + rnd_below(64);
+		k.data = rnd_frame(k.len);
+		k.ackreq = true;
+		send(to, k);
+		in_order(to, k);
+		to.emsn = (to.emsn + 1) & 0xffffff;
+		expect_aeth(to, ROCE_AETH_ACK, k.psn);
+		if (chance(20)) {
+			send(to, k);
+			expect_aeth(to, ROCE_AETH_ACK, dup_ack(to, k.psn));
+		}
+	}
+	settle();
+	wr.latency = latency;
+}
+
+/* A fence in the middle of a long READ: it stands still between two packets, and goes on. */
+static void long_read(Qp &q)
+{
+	uint32_t len = 1000 * q.mtu();
+	unsigned int out = out_rate;
+	Pkt k{};
+
+	settle();
+	k.op = ROCE_READ_REQUEST;
+	k.psn = q.psn;
+	k.va = rnd_va();
+	k.dma_len = len;
+	for (uint32_t i = 0; i < len; i++)
+		mem.put<uint8_t>(bus(k.va + i), (uint8_t)rnd());
+	send(q, k);
+	q.emsn = (q.emsn + 1) & 0xffffff;
+	read_answers(q, k.va, len, k.psn, q.emsn);
+	remember(q, k.psn, len, k.va);
+	q.psn = roce_psn_add(q.psn, 1000);
+	out_rate = 30;
+	fences = false;
+	for (unsigned int n = 0; n < 100000 && answers.size() > 900; n++)
+		tick();
+	fence_left = 8000;
+	while (fence_left)
+		tick();
+	CHECK(answers.size() > 500, "%zu responses left behind a fence", answers.size());
+	settle();
+	out_rate = out;
+}
+
 static void atomic_message(Qp &q)
 {
 	static uint64_t va; /* often the same, from several QPs */
@@ -1555,6 +1616,9 @@ int main(int argc, char **argv)
 		for (unsigned int i = rnd_below(300); i; i--)
 			tick();
 	}
+	for (unsigned int i = 0; i < 6; i++)
+		burst(qps[i], qps[i + 1]);
+	long_read(qps[0]);
 	no_room(qps[0], qps[12]);
 	for (unsigned int i = 0; i < 5; i++)
 		comes_round(qps[i], qps[i + 1]);
