@@ -428,6 +428,7 @@ static void tick()
 	}
 	dut->clk = 0;
 	dut->eval();
+	CHECK(!(dut->fence && dut->halted && fence_left < 7990) || wr.st.empty(), "at rest, and writes have no answer");
 	CHECK(!fence_rest || (!dut->req_valid && !dut->wr_cmd_valid && !dut->at_cmd_valid), "DMA behind the fence");
 	fence_rest = dut->fence && (fence_rest || (dut->halted && fence_left < 7990 && !in_offered && xl_state == 0));
 	static bool rd_pending;
@@ -1007,10 +1008,10 @@ static void burst(Qp &q, Qp &other)
 }
 
 /* A fence in the middle of a long READ: it stands still between two packets, and goes on. */
-static void long_read(Qp &q)
+static void long_read(Qp &q, Qp &other)
 {
+	unsigned int out = out_rate, latency = wr.latency;
 	uint32_t len = 1000 * q.mtu();
-	unsigned int out = out_rate;
 	Pkt k{};
 
 	settle();
@@ -1029,9 +1030,28 @@ static void long_read(Qp &q)
 	fences = false;
 	for (unsigned int n = 0; n < 100000 && answers.size() > 900; n++)
 		tick();
+	/* Writes behind it are under way. */
+	wr.latency = 1500;
+	for (unsigned int i = 0; i < 3; i++) {
+		Pkt w{};
+
+		w.op = ROCE_WRITE_ONLY;
+		w.psn = other.psn;
+		w.va = rnd_va();
+		w.len = w.dma_len = 64;
+		w.data = rnd_frame(64);
+		w.ackreq = true;
+		send(other, w);
+		in_order(other, w);
+		other.emsn = (other.emsn + 1) & 0xffffff;
+		expect_aeth(other, ROCE_AETH_ACK, w.psn);
+	}
+	for (unsigned int n = 0; n < 10000 && wr.st.empty(); n++)
+		tick();
 	fence_left = 8000;
 	while (fence_left)
 		tick();
+	wr.latency = latency;
 	CHECK(answers.size() > 500, "%zu responses left behind a fence", answers.size());
 	settle();
 	out_rate = out;
@@ -1618,7 +1638,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned int i = 0; i < 6; i++)
 		burst(qps[i], qps[i + 1]);
-	long_read(qps[0]);
+	long_read(qps[0], qps[1]);
 	no_room(qps[0], qps[12]);
 	for (unsigned int i = 0; i < 5; i++)
 		comes_round(qps[i], qps[i + 1]);
