@@ -266,7 +266,7 @@ module frnic_control #(
         .resetting(resetting), .drain(drain), .clear(clear), .sweep(sweep), .sweep_done({sweep_done_in, own_done})
     );
 
-    assign quiet = !resetting && cmdq_idle && qm_state == `FRNIC_QM_STATE_IDLE && !sl_valid && !ev_valid && !dev_ev_valid && !qp_ev_valid && !srq_ev_valid &&
+    assign quiet = !resetting && no_buf_idle && cmdq_idle && qm_state == `FRNIC_QM_STATE_IDLE && !sl_valid && !ev_valid && !dev_ev_valid && !qp_ev_valid && !srq_ev_valid &&
         !ring_valid && !sq_valid && !rq_valid && !cqerr_valid && lw_valid == {LW_CLIENTS{1'b0}} && !s_axil_awvalid && !s_axil_wvalid && !s_axil_bvalid && !s_axil_arvalid &&
         !s_axil_rvalid;
 
@@ -344,7 +344,7 @@ module frnic_control #(
         own_pulse = cnt_pulse;
         own_pulse[`FRNIC_COUNTER_CMDS_OK] = ev_ok;
         own_pulse[`FRNIC_COUNTER_CMDS_FAILED] = ev_failed;
-        own_pulse[`FRNIC_COUNTER_NO_PKT_BUF] = no_buf_reg;
+        own_pulse[`FRNIC_COUNTER_NO_PKT_BUF] = no_buf;
     end
     /* verilator lint_on WIDTH */
 
@@ -379,9 +379,7 @@ module frnic_control #(
     wire [LOG_BUFS-1:0] take_buf;
     wire qm_take, qm_give, live_take, live_give, live_no_buf;
     wire pool_empty = free_bufs == {(LOG_BUFS+1){1'b0}};
-    // Two who find none in the same cycle are two; the second of them is counted a cycle later.
-    reg no_buf_reg = 1'b0;
-    reg no_buf_more_reg = 1'b0;
+    wire no_buf, no_buf_idle;
     wire [1:0] give_ready;
     wire [LOG_BUFS-1:0] qm_give_buf;
     wire [LOG_BUFS-1:0] live_give_buf;
@@ -450,9 +448,9 @@ module frnic_control #(
 
     always @(posedge clk) begin
         buf_back <= give_ready != 2'b00 && !rst;
-        no_buf_reg <= (ev_no_buf || live_no_buf || no_buf_more_reg) && !rst;
-        no_buf_more_reg <= ((ev_no_buf && live_no_buf) || (no_buf_more_reg && (ev_no_buf || live_no_buf))) && !rst;
     end
+
+    frnic_pulse_sum no_buf_sum (.clk(clk), .rst(rst), .in({live_no_buf, ev_no_buf}), .out(no_buf), .idle(no_buf_idle));
 
     // ---- Fence: no DMA of what was begun under the old context comes after the command is answered ----
     reg go_reg = 1'b0;

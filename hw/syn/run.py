@@ -80,12 +80,12 @@ def yosys(script, log, limit):
     return log.read_text().strip().splitlines()[-1] if rc else None
 
 
-def check(module, params, out, limit):
-    """The whole of a module, before technology mapping: an error message, or None."""
+def check(module, params, out, limit, parts):
+    """The whole of a module, before technology mapping; parts: not flattened as well. An error message, or None."""
     # Each module first: what opt_clean takes away is looked at, too.
     look = "check -assert; select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr"
-    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; proc; {look}; flatten; opt_clean; "
-              f"{look}")
+    script = (f"read_verilog -I{RTL} {RTL}/{module}.v; hierarchy -libdir {RTL} -check -top {module}{settings(params)}; proc; {look}"
+              + ("" if parts else f"; flatten; opt_clean; {look}"))
     return yosys(script, out / f"{module}.log", limit)
 
 
@@ -124,6 +124,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=600, help="seconds of processor time for a module")
+    parser.add_argument("--parts", action="store_true", help="of modules that are only checked, their parts alone, not flattened: a minute for the whole card")
     parser.add_argument("modules", nargs="+")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -133,7 +134,7 @@ def main():
     print(f"{'module':28}" + "".join(f"{n:>8}" for n in names))
     for module in args.modules:
         if params.get(module, [])[:1] == ["check"]:
-            error = check(module, params[module][1:], args.out, args.limit)
+            error = check(module, params[module][1:], args.out, args.limit, args.parts)
             if not error:
                 print(f"{module:28}  checked, not mapped", flush=True)
                 passed += 1

@@ -549,21 +549,24 @@ struct frnic_cmd_resp *cmd_resp(union cmd_image *resp)
 	return (struct frnic_cmd_resp *)(resp->b + FRNIC_CMD_IMAGE_SIZE - sizeof(struct frnic_cmd_resp));
 }
 
-static bool regs_cmd_done(void *ctx)
+void cmd_start(struct node *n, const union cmd_image *req)
 {
-	struct node *n = ctx;
+	for (unsigned int i = 1; i < 64; i++)
+		reg_wr(n, i * 4, req->w[i]);
+	reg_wr(n, 0, req->w[0]);
+}
 
-	return reg_rd(n, FRNIC_BLOCK_QMR + FRNIC_CMD_IMAGE_SIZE - 4) != 0;
+bool cmd_over(void *node)
+{
+	return reg_rd(node, FRNIC_BLOCK_QMR + FRNIC_CMD_IMAGE_SIZE - 4) != 0;
 }
 
 uint8_t cmd_regs(struct node *n, const union cmd_image *req, union cmd_image *resp)
 {
 	unsigned int i;
 
-	for (i = 1; i < 64; i++)
-		reg_wr(n, i * 4, req->w[i]);
-	reg_wr(n, 0, req->w[0]);
-	if (!CHECK(sim_run_until(n->sim, regs_cmd_done, n, 100000000)))
+	cmd_start(n, req);
+	if (!CHECK(sim_run_until(n->sim, cmd_over, n, 100000000)))
 		return 0;
 	if (resp)
 		for (i = 0; i < 64; i++)

@@ -144,6 +144,9 @@ union cmd_image {
 };
 
 struct frnic_cmd_resp *cmd_resp(union cmd_image *resp);
+/* Through the register group: begins it; node's is answered; both, and the status. */
+void cmd_start(struct node *n, const union cmd_image *req);
+bool cmd_over(void *node);
 uint8_t cmd_regs(struct node *n, const union cmd_image *req, union cmd_image *resp);
 /* Through the command ring, after node_cmdq(). */
 void node_cmdq(struct node *n, unsigned int log_size);

@@ -250,6 +250,18 @@ static inline bool match_read_resp(const struct roce_pkt *p)
 	return p->opcode >= ROCE_READ_RESP_FIRST && p->opcode <= ROCE_READ_RESP_ONLY;
 }
 
+/* Of frames that a test makes up. */
+static inline struct roce_path path_of(const struct node *from, const struct node *to)
+{
+	struct roce_path path = { .sport = 0xc000, .hop_limit = 64 };
+
+	memcpy(path.dmac, to->mac, 6);
+	memcpy(path.smac, from->mac, 6);
+	memcpy(path.sgid, from->gid, 16);
+	memcpy(path.dgid, to->gid, 16);
+	return path;
+}
+
 static inline bool match_read_req(const struct roce_pkt *p)
 {
 	return p->opcode == ROCE_READ_REQUEST;

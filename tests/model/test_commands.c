@@ -9,11 +9,16 @@
 static struct sim *sim;
 static struct node *n;
 
-static void start(const char *const *options)
+static void start_on(struct sim *with)
 {
-	sim = sim_new(1, options);
+	sim = with;
 	n = sim->node[0];
 	node_setup(n);
+}
+
+static void start(const char *const *options)
+{
+	start_on(sim_new(1, options));
 }
 
 static void stop(void)
@@ -86,9 +91,7 @@ static void test_fsm(void)
 	cmd_init(&r, FRNIC_CMD_OP_CREATE_EQ, 5);
 	r.eq.log_size = 4;
 	r.eq.base = host_alloc(n, 4096, 4096);
-	for (i = 1; i < 64; i++)
-		reg_wr(n, i * 4, r.w[i]);
-	reg_wr(n, 0, r.w[0]);
+	cmd_start(n, &r);
 	/* The model takes a step when it is told to; the RTL goes on while it is looked at, so a look counts if the command has not ended in it. */
 	CHECK_EQ(fsm_state(), good[0]);
 	for (looks = 0; looks < 1000; looks++) {
@@ -498,9 +501,8 @@ static void test_status_codes(void)
 
 	memset(seen, 0, sizeof(seen));
 	sim = sim_new(1, NULL);
-	n = sim->node[0];
-	fresh = free_counts(n);
-	node_setup(n);
+	fresh = free_counts(sim->node[0]);
+	start_on(sim);
 	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
 	status_qp_create(cq, srq_create(n, 4, 5));
 	status_qp_modify(cq);
@@ -510,9 +512,7 @@ static void test_status_codes(void)
 	stop();
 
 	/* Pre-allocation with an empty pool, which takes more QPs than buffers. */
-	sim = sim_new_few_bufs(1);
-	n = sim->node[0];
-	node_setup(n);
+	start_on(sim_new_few_bufs(1));
 	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
 	CHECK_EQ(reg_rd(n, FRNIC_REG_FREE_BUFS), reg_rd(n, FRNIC_REG_CAP_BUFS));
 	bufs_leave(n, cq, 0);

@@ -924,12 +924,8 @@ struct forged {
 
 static void forge_start(struct pair *p, struct forged *f, uint8_t opcode, uint32_t psn, unsigned int pad)
 {
-	struct roce_path path = { .sport = 0xc000, .hop_limit = 64 };
+	struct roce_path path = path_of(p->n[0], p->n[1]);
 
-	memcpy(path.dmac, p->n[1]->mac, 6);
-	memcpy(path.smac, p->n[0]->mac, 6);
-	memcpy(path.sgid, p->n[0]->gid, 16);
-	memcpy(path.dgid, p->n[1]->gid, 16);
 	f->p = roce_start(f->frame, &path);
 	f->p = roce_put_bth(f->p, opcode, false, pad, 0xffff, p->qp[1]->qpn, true, psn);
 }

@@ -7,42 +7,21 @@
 
 #define BIG (48u << 20)
 
-static bool cmd_over(void *ctx)
+/* Time of a command that succeeds, in ns; the other node goes on meanwhile. */
+static uint64_t timed(struct node *n, const union cmd_image *r)
 {
-	return reg_rd(ctx, FRNIC_BLOCK_QMR + FRNIC_CMD_IMAGE_SIZE - 4) != 0;
+	uint64_t start = n->sim->now;
+
+	CHECK_EQ(cmd_regs(n, r, NULL), FRNIC_STATUS_SUCCESS);
+	return n->sim->now - start;
 }
 
-/* Through the register group; the other node goes on meanwhile. Returns the time, in ns. */
-static uint64_t timed(struct pair *p, struct node *n, union cmd_image *r)
-{
-	uint64_t start;
-
-	for (unsigned int i = 1; i < 64; i++)
-		reg_wr(n, i * 4, r->w[i]);
-	start = p->sim->now;
-	reg_wr(n, 0, r->w[0]);
-	CHECK(sim_run_until(p->sim, cmd_over, n, 10 * MS));
-	CHECK_EQ(reg_rd(n, FRNIC_BLOCK_QMR + FRNIC_CMD_IMAGE_SIZE - 4) & 0xff, FRNIC_STATUS_SUCCESS);
-	return p->sim->now - start;
-}
-
-static uint64_t destroy_mr(struct pair *p, const struct test_mr *mr)
+static uint64_t destroy_mr(const struct test_mr *mr)
 {
 	union cmd_image r;
 
 	cmd_init(&r, FRNIC_CMD_OP_DESTROY_MR, mr->key);
-	return timed(p, mr->n, &r);
-}
-
-static struct roce_path path_of(const struct node *from, const struct node *to)
-{
-	struct roce_path path = {.sport = 0xc000, .hop_limit = 64};
-
-	memcpy(path.dmac, to->mac, 6);
-	memcpy(path.smac, from->mac, 6);
-	memcpy(path.sgid, from->gid, 16);
-	memcpy(path.dgid, to->gid, 16);
-	return path;
+	return timed(mr->n, &r);
 }
 
 /* ---- A READ of 48 MB under way ---- */
@@ -111,7 +90,7 @@ static void command_in_read(void)
 			cmd_init(&r, FRNIC_CMD_OP_DESTROY_QP, what == ITS_QP ? p->qp[1]->qpn : q->qpn);
 		if (what == ITS_QP_RESET)
 			r.qp.attr_mask = FRNIC_ATTR_STATE;
-		CHECK(timed(p, p->n[1], &r) < 20000);
+		CHECK(timed(p->n[1], &r) < 20000);
 		leaked = 0;
 		p->n[1]->on_tx = spy_leak;
 		if (what != OTHER_MR && what != OTHER_QP)
@@ -142,7 +121,7 @@ static void command_in_write(void)
 	post_rdma(p->qp[1], FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, &s, 1, p->mr[0]->addr, p->mr[0]->key, 0);
 	sim_run(p->sim, 20000);
 	CHECK(p->sim->sent[1] > 5);
-	CHECK(destroy_mr(p, other) < 20000);
+	CHECK(destroy_mr(other) < 20000);
 	sim_free(p->sim);
 	free(p);
 }
@@ -165,10 +144,8 @@ static void command_in_flush(void)
 		sim_run(p->sim, 8000);
 	}
 	cmd_init(&img, FRNIC_CMD_OP_DESTROY_MR, other->key);
-	for (unsigned int i = 1; i < 64; i++)
-		reg_wr(p->n[1], i * 4, img.w[i]);
 	start = p->sim->now;
-	reg_wr(p->n[1], 0, img.w[0]);
+	cmd_start(p->n[1], &img);
 	for (unsigned int i = 0; i < 40 && !cmd_over(p->n[1]); i++) {
 		post_recv(p->qp[1], i, &r, 1);
 		sim_run(p->sim, 8000);
@@ -228,7 +205,7 @@ static void flush_turns(void)
 	while (cq_poll(cq, &c))
 		got++;
 	CHECK_EQ(got, 10);
-	CHECK(destroy_mr(p, other) < 20000);
+	CHECK(destroy_mr(other) < 20000);
 	sim_free(p->sim);
 	free(p);
 }

@@ -11,11 +11,16 @@
 static struct sim *sim;
 static struct node *n;
 
-static void start(const char *const *options)
+static void start_on(struct sim *with)
 {
-	sim = sim_new(1, options);
+	sim = with;
 	n = sim->node[0];
 	node_setup(n);
+}
+
+static void start(const char *const *options)
+{
+	start_on(sim_new(1, options));
 }
 
 static void stop(void)
@@ -1184,9 +1189,7 @@ static void test_buffers(void)
 	struct frnic_sge s;
 	unsigned int i;
 
-	sim = sim_new_few_bufs(1);
-	n = sim->node[0];
-	node_setup(n);
+	start_on(sim_new_few_bufs(1));
 	cq = cq_create(n, 6, FRNIC_CQ_NOTIFY_OFF);
 	bufs_leave(n, cq, 2);
 	mr = mr_create(n, 8192, FRNIC_ACCESS_LOCAL_WRITE | FRNIC_ACCESS_REMOTE_WRITE);

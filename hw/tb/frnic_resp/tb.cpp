@@ -955,10 +955,10 @@ static void again(Qp &q)
 	CHECK(q.drops == drops + !good, "a READ of kind %u asked for again: %u dropped", kind, q.drops - drops);
 }
 
-static void read_message(Qp &q)
+/* A READ of len bytes, and what must come back. */
+static void ask_read(Qp &q, uint32_t len)
 {
 	Pkt k{};
-	uint32_t len = chance(10) ? 0 : rnd_below(chance(50) ? q.mtu() : 5 * q.mtu()) + 1;
 
 	settle(); /* what is read must not be written meanwhile */
 	k.op = ROCE_READ_REQUEST;
@@ -972,9 +972,32 @@ static void read_message(Qp &q)
 	read_answers(q, k.va, len, k.psn, q.emsn);
 	remember(q, k.psn, len, k.va);
 	q.psn = roce_psn_add(q.psn, roce_npsn(len, q.mtu()));
+}
+
+static void read_message(Qp &q)
+{
+	ask_read(q, chance(10) ? 0 : rnd_below(chance(50) ? q.mtu() : 5 * q.mtu()) + 1);
 	if (chance(60))
 		again(q);
 	settle();
+}
+
+/* A WRITE of one packet, acknowledged. */
+static Pkt put_write(Qp &q, uint32_t len)
+{
+	Pkt k{};
+
+	k.op = ROCE_WRITE_ONLY;
+	k.psn = q.psn;
+	k.va = rnd_va();
+	k.len = k.dma_len = len;
+	k.data = rnd_frame(len);
+	k.ackreq = true;
+	send(q, k);
+	in_order(q, k);
+	q.emsn = (q.emsn + 1) & 0xffffff;
+	expect_aeth(q, ROCE_AETH_ACK, k.psn);
+	return k;
 }
 
 /* ACKs that wait for slow writes gather, four at most, each QP's alone; the answer to a repeated packet is none of them. */
@@ -986,18 +1009,8 @@ static void burst(Qp &q, Qp &other)
 	wr.latency = 1500;
 	for (unsigned int i = 0; i < 12; i++) {
 		Qp &to = chance(15) ? other : q;
-		Pkt k{};
+		Pkt k = put_write(to, 1 + rnd_below(64));
 
-		k.op = ROCE_WRITE_ONLY;
-		k.psn = to.psn;
-		k.va = rnd_va();
-		k.len = k.dma_len = 1 + rnd_below(64);
-		k.data = rnd_frame(k.len);
-		k.ackreq = true;
-		send(to, k);
-		in_order(to, k);
-		to.emsn = (to.emsn + 1) & 0xffffff;
-		expect_aeth(to, ROCE_AETH_ACK, k.psn);
 		if (chance(20)) {
 			send(to, k);
 			expect_aeth(to, ROCE_AETH_ACK, dup_ack(to, k.psn));
@@ -1011,41 +1024,16 @@ static void burst(Qp &q, Qp &other)
 static void long_read(Qp &q, Qp &other)
 {
 	unsigned int out = out_rate, latency = wr.latency;
-	uint32_t len = 1000 * q.mtu();
-	Pkt k{};
 
-	settle();
-	k.op = ROCE_READ_REQUEST;
-	k.psn = q.psn;
-	k.va = rnd_va();
-	k.dma_len = len;
-	for (uint32_t i = 0; i < len; i++)
-		mem.put<uint8_t>(bus(k.va + i), (uint8_t)rnd());
-	send(q, k);
-	q.emsn = (q.emsn + 1) & 0xffffff;
-	read_answers(q, k.va, len, k.psn, q.emsn);
-	remember(q, k.psn, len, k.va);
-	q.psn = roce_psn_add(q.psn, 1000);
+	ask_read(q, 1000 * q.mtu());
 	out_rate = 30;
 	fences = false;
 	for (unsigned int n = 0; n < 100000 && answers.size() > 900; n++)
 		tick();
 	/* Writes behind it are under way. */
 	wr.latency = 1500;
-	for (unsigned int i = 0; i < 3; i++) {
-		Pkt w{};
-
-		w.op = ROCE_WRITE_ONLY;
-		w.psn = other.psn;
-		w.va = rnd_va();
-		w.len = w.dma_len = 64;
-		w.data = rnd_frame(64);
-		w.ackreq = true;
-		send(other, w);
-		in_order(other, w);
-		other.emsn = (other.emsn + 1) & 0xffffff;
-		expect_aeth(other, ROCE_AETH_ACK, w.psn);
-	}
+	for (unsigned int i = 0; i < 3; i++)
+		put_write(other, 64);
 	for (unsigned int n = 0; n < 10000 && wr.st.empty(); n++)
 		tick();
 	fence_left = 8000;
