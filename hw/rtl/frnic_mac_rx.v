@@ -105,7 +105,7 @@ module frnic_mac_rx #(
 
     // A marker that closes no frame ends here.
     wire alone = fifo_user[1];
-    // Lost frames to tell of, one a cycle.
+    // Lost frames to tell of, one a cycle; not the one that the marker closes, which is a bad frame to who stores it.
     reg [LOST_W-1:0] tell_reg = {LOST_W{1'b0}};
     wire telling = tell_reg != {LOST_W{1'b0}};
     wire told = fifo_valid && fifo_pop && fifo_user[2];
@@ -118,7 +118,7 @@ module frnic_mac_rx #(
     assign ev_lost = telling;
 
     always @(posedge clk) begin
-        tell_reg <= tell_reg - {{(LOST_W-1){1'b0}}, telling} + (told ? m_axis_tdata[LOST_W-1:0] : {LOST_W{1'b0}});
+        tell_reg <= tell_reg - {{(LOST_W-1){1'b0}}, telling} + (told ? m_axis_tdata[LOST_W-1:0] - {{(LOST_W-1){1'b0}}, !alone} : {LOST_W{1'b0}});
         if (rst) begin
             tell_reg <= {LOST_W{1'b0}};
         end

@@ -117,6 +117,8 @@ module frnic_req_data #(
     wire [31:0] sge_len = sge_now[`FRNIC_SGE_LENGTH_LSB +: 32];
     wire [31:0] sge_rest = sge_len - seek_reg;
     wire [12:0] part = sge_rest < {19'd0, left_reg} ? sge_rest[12:0] : left_reg;
+    // It is no longer the WQE that was sent.
+    wire other = q_op != go_op || q_len != go_len || q_num > 5'd16 || wqe_reg[`FRNIC_WQE_CTRL_W1_UNITS_LSB +: 3] != go_units;
     wire have = kept_reg && kept_qpn_reg == go_qpn && kept_index_reg == go_index;
 
     // ---- The WQE ----
@@ -136,7 +138,7 @@ module frnic_req_data #(
         .clk(clk), .rst(rst), .g_valid(state_reg == D_FETCH), .g_ready(g_ready), .g_qpn(go_qpn), .g_index(go_index), .g_avail({21'd0, go_units}),
         .g_base(go_conn[`FRNIC_CMD_QP_SQ_BASE_LSB +: 64]), .g_log(go_conn[`FRNIC_CMD_QP_LOG_SQ_LSB +: 5]),
         .g_listed(go_conn[`FRNIC_CMD_QP_RING_LEVELS_LSB]), .g_shift(go_conn[`FRNIC_CMD_QP_SQ_PAGE_SHIFT_LSB +: 5]),
-        .w_valid(w_valid), .w_ready(state_reg == D_UNITS), .w_qpn(w_qpn), .w_index(w_index), .w_first(w_first), .w_last(w_last), .w_code(w_code),
+        .w_valid(w_valid), .w_ready(state_reg == D_UNITS || state_reg == D_END), .w_qpn(w_qpn), .w_index(w_index), .w_first(w_first), .w_last(w_last), .w_code(w_code),
         .w_data(w_data), .e_valid(e_valid), .e_qpn(e_qpn), .e_next(e_next), .e_stale(e_stale), .bump_valid(bump_valid), .bump_index(bump_index),
         .pu_valid(1'b0), .pu_qpn(24'd0), .pu_index(24'd0), .pu_units(3'd0), .pu_data(2560'd0), .req_valid(req_valid), .req_ready(req_ready),
         .req_addr(req_addr), .req_len(req_len), .req_tag(req_tag), .resp_valid(resp_valid), .resp_ready(resp_ready), .resp_data(resp_data),
@@ -217,6 +219,7 @@ module frnic_req_data #(
                     state_reg <= D_DONE;
                 end
             end
+            // Units behind the WQE's end go: it became shorter.
             D_END: begin
                 if (e_valid) begin
                     state_reg <= D_SAME;
@@ -228,10 +231,10 @@ module frnic_req_data #(
                 seek_reg <= go_off;
                 left_reg <= go_want;
                 pos_reg <= go_atomic ? 13'd0 : {6'd0, go_at};
-                if (code_reg == 8'd0 && (q_op != go_op || q_len != go_len || q_num > 5'd16)) begin
+                if (code_reg == 8'd0 && other) begin
                     code_reg <= `FRNIC_VENDOR_ERR_BAD_WQE_INDEX;
                 end
-                state_reg <= code_reg != 8'd0 || q_op != go_op || q_len != go_len || q_num > 5'd16 || go_want == 13'd0 ? D_DONE : D_SEEK;
+                state_reg <= code_reg != 8'd0 || other || go_want == 13'd0 ? D_DONE : D_SEEK;
             end
             D_SEEK: begin
                 if (sge_reg == q_num) begin

@@ -599,6 +599,12 @@ module frnic_req_tx #(
     wire [7:0] u_err = q_len > u_mtu ? `FRNIC_VENDOR_ERR_BAD_LENGTH : p_pkey[14:0] == 15'd0 ? `FRNIC_VENDOR_ERR_BAD_PKEY_INDEX :
                        !(u_v4 ? p_v4 : p_v6) ? `FRNIC_VENDOR_ERR_BAD_AV : 8'd0;
 
+    // The packet's source, as it was when the packet began: its header has one length, for its payload's place and for its descriptor.
+    reg k_v6_reg = 1'b0;
+    /* verilator lint_off UNUSED */
+    reg [199:0] k_gid_reg = 200'd0;
+    /* verilator lint_on UNUSED */
+
     // The packet
     wire [23:0] r_npsn = rec_reg[REC_NPSN +: 24];
     wire [31:0] r_len = rec_reg[REC_LEN +: 32];
@@ -664,15 +670,15 @@ module frnic_req_tx #(
     end
 
     /* verilator lint_off UNUSED */
-    wire [6:0] hdr_len = txd_header_len(p_v6, p_gid[176], ext_len);
+    wire [6:0] hdr_len = txd_header_len(k_v6_reg, k_gid_reg[176], ext_len);
     /* verilator lint_on UNUSED */
     assign txd[TXD_DMAC +: 48] = is_ud ? wqe_reg[`FRNIC_WQE_UD_DMAC_LSB +: 48] : conn_reg[`FRNIC_CMD_QP_DMAC_LSB +: 48];
-    assign txd[TXD_SMAC +: 48] = p_gid[128 +: 48];
-    assign txd[TXD_SGID +: 128] = p_gid[0 +: 128];
+    assign txd[TXD_SMAC +: 48] = k_gid_reg[128 +: 48];
+    assign txd[TXD_SGID +: 128] = k_gid_reg[0 +: 128];
     assign txd[TXD_DGID +: 128] = is_ud ? u_dgid : conn_reg[`FRNIC_CMD_QP_DGID_LSB +: 128];
-    assign txd[TXD_IPV6] = p_v6;
-    assign txd[TXD_VLAN] = p_gid[176];
-    assign txd[TXD_TCI +: 16] = {p_tclass[7:5], 1'b0, p_gid[184 +: 12]};
+    assign txd[TXD_IPV6] = k_v6_reg;
+    assign txd[TXD_VLAN] = k_gid_reg[176];
+    assign txd[TXD_TCI +: 16] = {p_tclass[7:5], 1'b0, k_gid_reg[184 +: 12]};
     assign txd[TXD_SPORT +: 16] = !is_ud ? conn_reg[`FRNIC_CMD_QP_ATTR_MASK_LSB +: 16] : u_sport != 16'd0 ? u_sport : {2'b11, u_hash[31:18]};
     assign txd[TXD_TCLASS +: 8] = p_tclass;
     assign txd[TXD_HOP +: 8] = is_ud ? wqe_reg[`FRNIC_WQE_UD_HOP_LIMIT_LSB +: 8] : conn_reg[`FRNIC_CMD_QP_HOP_LIMIT_LSB +: 8];
@@ -1106,10 +1112,12 @@ module frnic_req_tx #(
                 il_unit_reg <= {1'b0, q_data[3:2]};
                 il_left_reg <= il_span[9:6];
                 seek_reg <= off;
+                k_v6_reg <= p_v6;
+                k_gid_reg <= p_gid;
                 if (k_waits) begin
                     t_stalled_reg <= 1'b1;
                     t_state_reg <= T_IDLE;
-                end else if (!p_v4 && !p_v6) begin
+                end else if (is_ud ? !(u_v4 ? p_v4 : p_v6) : !p_v4 && !p_v6) begin
                     t_err_reg <= `FRNIC_VENDOR_ERR_BAD_AV;
                     t_state_reg <= T_FAULT;
                 end else if (k_len == 13'd0) begin

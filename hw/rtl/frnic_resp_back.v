@@ -321,6 +321,25 @@ module frnic_resp_back #(
     assign gid_index = r[R_SGIDX +: LOG_GIDS];
     assign pkey_index = r[R_PKIDX +: LOG_PKEYS];
 
+    // The source of a packet of a READ stays what it was when the packet began: its header has one length, for its payload's place and for its descriptor.
+    reg k_valid_reg = 1'b0;
+    reg k_ipv6_reg = 1'b0;
+    reg k_vlan_reg = 1'b0;
+    reg [11:0] k_vid_reg = 12'd0;
+    reg [47:0] k_smac_reg = 48'd0;
+    reg [127:0] k_gid_reg = 128'd0;
+
+    always @(posedge clk) begin
+        if (state_reg < ST_XREQ || state_reg > ST_DESC) begin
+            k_valid_reg <= gid_valid;
+            k_ipv6_reg <= gid_ipv6;
+            k_vlan_reg <= gid_vlan;
+            k_vid_reg <= gid_vid;
+            k_smac_reg <= gid_smac;
+            k_gid_reg <= gid;
+        end
+    end
+
     wire in_read = state_reg == ST_DESC;
     // The answer is an atomic's result.
     wire in_atomic = !in_read && atomic_reg && syn_reg == SYN_ACK;
@@ -330,12 +349,12 @@ module frnic_resp_back #(
     always @* begin
         desc = {DESC_BITS{1'b0}};
         desc[TXD_DMAC +: 48] = r[R_DMAC +: 48];
-        desc[TXD_SMAC +: 48] = gid_smac;
-        desc[TXD_SGID +: 128] = gid;
+        desc[TXD_SMAC +: 48] = k_smac_reg;
+        desc[TXD_SGID +: 128] = k_gid_reg;
         desc[TXD_DGID +: 128] = r[R_DGID +: 128];
-        desc[TXD_IPV6] = gid_ipv6;
-        desc[TXD_VLAN] = gid_vlan;
-        desc[TXD_TCI +: 16] = {r[R_TCLASS + 5 +: 3], 1'b0, gid_vid};
+        desc[TXD_IPV6] = k_ipv6_reg;
+        desc[TXD_VLAN] = k_vlan_reg;
+        desc[TXD_TCI +: 16] = {r[R_TCLASS + 5 +: 3], 1'b0, k_vid_reg};
         desc[TXD_SPORT +: 16] = r[R_SPORT +: 16];
         desc[TXD_TCLASS +: 8] = r[R_TCLASS +: 8];
         desc[TXD_HOP +: 8] = r[R_HOP +: 8];
@@ -352,7 +371,7 @@ module frnic_resp_back #(
         end
     end
 
-    assign desc_valid = (state_reg == ST_TX && !mute && gid_valid && out_count_reg < 4'd12) || state_reg == ST_DESC;
+    assign desc_valid = (state_reg == ST_TX && !mute && k_valid_reg && out_count_reg < 4'd12) || state_reg == ST_DESC;
 
     // ---- READ ----
     assign xl_hold = state_reg >= ST_XREQ && state_reg <= ST_MAP;
@@ -370,7 +389,7 @@ module frnic_resp_back #(
     assign req_len = is_atomic ? 13'd8 : a_len_reg;
 
     /* verilator lint_off UNUSED */
-    wire [6:0] hdr_len = txd_header_len(gid_ipv6, gid_vlan, rd_aeth ? 5'd4 : 5'd0);
+    wire [6:0] hdr_len = txd_header_len(k_ipv6_reg, k_vlan_reg, rd_aeth ? 5'd4 : 5'd0);
     /* verilator lint_on UNUSED */
 
     /* verilator lint_off PINCONNECTEMPTY */
@@ -492,7 +511,7 @@ module frnic_resp_back #(
             end
             ST_TX: begin
                 gathered_reg <= 2'd0;
-                if (mute || !gid_valid || (desc_valid && desc_ready)) begin
+                if (mute || !k_valid_reg || (desc_valid && desc_ready)) begin
                     state_reg <= end_reg ? ST_LW : ST_NEXT;
                 end
                 if (desc_valid && desc_ready) begin
@@ -509,7 +528,7 @@ module frnic_resp_back #(
 
             // READ responses, a packet a round
             ST_ROOM: begin
-                if (mute || rd_bad_reg) begin
+                if (mute || rd_bad_reg || !gid_valid) begin
                     state_reg <= ST_FLUSHED;
                 end else if (out_count_reg < most && !fence) begin
                     a_first_reg <= 1'b1;

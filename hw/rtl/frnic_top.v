@@ -729,7 +729,7 @@ module frnic_top #(
     wire cnt_wqe, cnt_wqe_err, cnt_req_pkt, cnt_retrans, cnt_ack_rx, cnt_rnr_rx, cnt_seq_rx, cnt_inv_rx, cnt_access_rx, cnt_op_rx, cnt_timeout,
         cnt_implied, cnt_retry_exc, cnt_rnr_exc, cnt_stale;
     wire [13:0] cnt_req_bytes;
-    wire cnt_roce_tx, cnt_bad_state, cnt_bad_pkey, sums_idle0, sums_idle1, sums_idle2, sums_idle3;
+    wire cnt_roce_tx, cnt_bad_state, cnt_bad_pkey, cnt_eth_rx_bad, sums_idle0, sums_idle1, sums_idle2, sums_idle3, sums_idle4;
 
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_rx_mcast #(.META_BITS(META_W)) rx_mcast (
@@ -858,7 +858,7 @@ module frnic_top #(
     frnic_pulse_sum roce_tx_sum (.clk(clk), .rst(user_rst), .in({cnt_req_pkt, cnt_resp_pkt}), .out(cnt_roce_tx), .idle(sums_idle0));
     frnic_pulse_sum state_sum (.clk(clk), .rst(user_rst), .in({cnt_class_state, cnt_resp_state}), .out(cnt_bad_state), .idle(sums_idle1));
     frnic_pulse_sum pkey_sum (.clk(clk), .rst(user_rst), .in({cnt_class_pkey, cnt_resp_pkey}), .out(cnt_bad_pkey), .idle(sums_idle2));
-
+    frnic_pulse_sum #(.OWED_W(16)) bad_sum (.clk(clk), .rst(user_rst), .in({cnt_rx_bad, rx_lost}), .out(cnt_eth_rx_bad), .idle(sums_idle4));
     frnic_pulse_sum unknown_sum (.clk(clk), .rst(user_rst), .in({cnt_mcast_unknown, cnt_class_unknown}), .out(cnt_unknown_qp), .idle(sums_idle3));
 
     // ---- Ethernet queue pair ----
@@ -946,7 +946,7 @@ module frnic_top #(
         cnt_pulse[`FRNIC_COUNTER_CQES] = cnt_cqe;
         cnt_pulse[`FRNIC_COUNTER_CQ_OVERFLOWS] = cnt_cq_overflow;
         cnt_pulse[`FRNIC_COUNTER_RX_FRAMES] = cnt_rx;
-        cnt_pulse[`FRNIC_COUNTER_ETH_RX_BAD] = cnt_rx_bad || rx_lost;
+        cnt_pulse[`FRNIC_COUNTER_ETH_RX_BAD] = cnt_eth_rx_bad;
         cnt_pulse[`FRNIC_COUNTER_ETH_RX_FILTERED] = cnt_rx_filtered;
         cnt_pulse[`FRNIC_COUNTER_RX_ICRC_ERR] = cnt_icrc;
         cnt_pulse[`FRNIC_COUNTER_RX_MALFORMED] = cnt_malformed;
@@ -1007,7 +1007,7 @@ module frnic_top #(
     // ---- Idle ----
     assign idle = control_quiet && !rd_busy && !wr_busy && db_idle && eq_idle && msix_idle && ev_valid == {EVS{1'b0}} && dropped_reg == 8'd0 &&
         cq_idle && !cq_timer && fetch_idle && !rx_tvalid && !eth_rx_tvalid && !roce_rx_tvalid && eth_idle && !eth_tx_tvalid &&
-        !cl_tvalid && !req_tx_tvalid && !resp_tx_tvalid && no_room_idle && sums_idle0 && sums_idle1 && sums_idle2 && sums_idle3 && !tx_tvalid && !loop_tvalid &&
+        !cl_tvalid && !req_tx_tvalid && !resp_tx_tvalid && no_room_idle && sums_idle0 && sums_idle1 && sums_idle2 && sums_idle3 && sums_idle4 && !tx_tvalid && !loop_tvalid &&
         mc_idle && !mc_tvalid;
 
 endmodule

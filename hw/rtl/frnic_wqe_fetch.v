@@ -108,6 +108,7 @@ module frnic_wqe_fetch #(
     reg [4:0] shift_reg = 5'd0;
     reg [7:0] epoch_reg = 8'd0;
     reg bad_list_reg = 1'b0;
+    reg gone_reg = 1'b0; // the QP began anew since the grant: its ring may be another one
     reg cut_reg = 1'b0; // fewer were announced than a fetch may take
     reg first_reg = 1'b0; // the grant's first cycle
     reg pushed_reg = 1'b0; // its WQE was pushed
@@ -129,6 +130,7 @@ module frnic_wqe_fetch #(
 
     wire look = first_reg && state_reg == ST_PLACE;
     wire hit = push_hits != {PUSHES{1'b0}};
+    wire gone = gone_reg || (bump_valid && bump_index == qpn_reg[LOG_QPS-1:0]);
     // Not into a place that is being granted right now.
     wire pu_take = pu_valid && push_room && !(look && push_hits[push_place]);
     // The record at the head, and its end
@@ -263,6 +265,7 @@ module frnic_wqe_fetch #(
                 // A bump in the cycle of the grant comes after it.
                 epoch_reg <= epoch_mem[g_qpn[LOG_QPS-1:0]];
                 bad_list_reg <= 1'b0;
+                gone_reg <= bump_valid && bump_index == g_qpn[LOG_QPS-1:0];
                 list_sent_reg <= 1'b0;
                 first_reg <= 1'b1;
                 step_reg <= 2'd0;
@@ -274,6 +277,7 @@ module frnic_wqe_fetch #(
             ST_PLACE: begin
                 list_sent_reg <= 1'b0;
                 first_reg <= 1'b0;
+                bad_list_reg <= bad_list_reg || gone;
                 if (!known) begin
                     step_reg <= step_reg + 2'd1;
                 end
@@ -289,7 +293,7 @@ module frnic_wqe_fetch #(
                     end
                 end else if (give_up || give_push) begin
                     state_reg <= ST_IDLE;
-                end else if (!pushed_reg && !bad_list_reg && known && !place_ok) begin
+                end else if (!pushed_reg && !bad_list_reg && !gone && known && !place_ok) begin
                     state_reg <= ST_LIST;
                 end else if (sent) begin
                     at_reg <= at_reg + {20'd0, run};
@@ -308,7 +312,7 @@ module frnic_wqe_fetch #(
             default: begin // ST_WAIT
                 if (list_data) begin
                     state_reg <= ST_PLACE;
-                    if (resp_error || list_word[63:12] == 52'd0 || list_word[11:0] != 12'd0) begin
+                    if (gone || resp_error || list_word[63:12] == 52'd0 || list_word[11:0] != 12'd0) begin
                         bad_list_reg <= 1'b1;
                     end else begin
                         page_mem[page_slot] <= {qpn_reg, page_no_reg, list_word[63:12]};
@@ -317,6 +321,9 @@ module frnic_wqe_fetch #(
                 end
             end
         endcase
+        if (state_reg != ST_IDLE && gone) begin
+            gone_reg <= 1'b1;
+        end
         if (bump_valid) begin
             page_ok_reg[bump_index[LOG_PAGES-1:0]] <= 1'b0;
         end

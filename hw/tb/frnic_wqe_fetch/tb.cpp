@@ -335,6 +335,29 @@ int main(int argc, char **argv)
 		grant(0);
 		drain();
 		CHECK(q.dead, "a WQE beyond its doorbell");
+		/* The list of a ring is being read when the QP begins anew with another one. */
+		for (unsigned int n = 0; n < 60; n++) {
+			Qp &q = qp[1];
+
+			setup(1, true);
+			post(q);
+			grant(1);
+			for (unsigned int k = rnd_below(rd.latency + 10); k; k--)
+				step();
+			if (!q.busy)
+				continue;
+			want_bump = 1;
+			step();
+			q.base += 0x40000000;
+			for (uint64_t k = 0; k < 64; k++)
+				mem.put<uint64_t>(q.base + 8 * k, q.base + 0x1000000 + 0x3000 * k);
+			drain();
+			q.pi = q.fetch;
+			post(q);
+			grant(1);
+			drain();
+		}
+
 		/* Ring and list that cannot be read. */
 		for (unsigned int i = 0; i < 2; i++) {
 			setup(i, i);
