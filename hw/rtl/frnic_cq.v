@@ -16,6 +16,8 @@ module frnic_cq #(
     parameter LOG_CQS = 12,
     // log2 of the event queues
     parameter LOG_EQS = 6,
+    // log2 of the largest queue's entries
+    parameter LOG_CQE = 18,
     // Cycles of the context memory
     parameter READ_LATENCY = 3,
     // "auto", "block", "ultra" or "distributed"
@@ -107,11 +109,15 @@ module frnic_cq #(
     localparam EQS = 1 << LOG_EQS;
     localparam SRC_W = SOURCES > 1 ? $clog2(SOURCES) : 1;
 
+    // Pages of the largest ring: entries of 32 bytes, pages of 4 KiB and more.
+    localparam PAGE_NO_W = LOG_CQE + 5 - 12;
+
     // Places in a context: image bytes from 0x20, live0.. from bit 320, own words from bit 512. TOLD is no part of live1: nothing came since the last event.
+    // PAGE_NO is where refs is, which the queue manager has: a word for it alone.
     localparam CQN = 0, EQN = 32, NOTIFY = 56, LOG_SIZE = 64, LEVELS = 72, SHIFT = 80, FLAGS = 88, UAR = 96, MOD_COUNT = 112, BASE = 128,
-               DBREC = 192, MOD_NS = 256, PI = 320, STATE = 344, CI = 352, ARMED = 376, ARMED_SOL = 377, TOLD = 378, ARM_INDEX = 384, CQES = 448,
-               EVENTS = 480, SOL_INDEX = 512, SOL_ANY = 536, LOST = 537, TIMER = 538, PAGE_OK = 539, UNREPORTED = 540, PAGE_NO = 556,
-               PAGE_ADDR = 565, DEADLINE = 617;
+               DBREC = 192, MOD_NS = 256, PI = 320, STATE = 344, CI = 352, ARMED = 376, ARMED_SOL = 377, TOLD = 378, ARM_INDEX = 384, PAGE_NO = 416,
+               CQES = 448, EVENTS = 480, SOL_INDEX = 512, SOL_ANY = 536, LOST = 537, TIMER = 538, PAGE_OK = 539, UNREPORTED = 540,
+               PAGE_ADDR = 556, DEADLINE = 608;
 
     localparam [4:0] ST_SWEEP = 5'd0, ST_IDLE = 5'd1, ST_READ = 5'd2, ST_EXEC = 5'd3, ST_REQ = 5'd4, ST_RESP = 5'd5, ST_ADDR = 5'd6, ST_CMD = 5'd7,
                      ST_DATA = 5'd8, ST_NOTE = 5'd9, ST_EVENT = 5'd10, ST_ERROR = 5'd11, ST_CQERR = 5'd12, ST_WRITE = 5'd13, ST_RESIZE = 5'd14,
@@ -120,7 +126,8 @@ module frnic_cq #(
     localparam [1:0] SLOT_CREATE = 2'd1, SLOT_CLEAR = 2'd2, SLOT_MODIFY = 2'd3;
 
     initial begin
-        if (READ_LATENCY > 3 || LOG_CQS > 24 || LOG_EQS > 8) begin
+        // More entries than 2^22: SOL_ANY would forget one that is not consumed. PAGE_NO has a word.
+        if (READ_LATENCY > 3 || LOG_CQS > 24 || LOG_EQS > 8 || LOG_CQE < 8 || LOG_CQE > 22 || PAGE_NO_W > 32) begin
             $display("frnic_cq: parameter out of range (%m)");
             $finish;
         end
@@ -198,15 +205,20 @@ module frnic_cq #(
     reg [EQS-1:0] scan_mask_reg = {EQS{1'b0}};
     reg scan_on_reg = 1'b0;
     reg [LOG_CQS-1:0] scan_reg = {LOG_CQS{1'b0}};
-    // Background work and completions take turns.
-    reg turn_reg = 1'b0;
+    // Each second operation is a completion, if one can go. Doorbells and background work have the others by turns: nobody keeps anybody from going.
+    reg turn_reg = 1'b0; // the last was no completion
+    reg db_last_reg = 1'b0; // of the others the last was a doorbell
     reg again_reg = 1'b0; // this visit is for lost events, else for the timer
 
     // Nothing is written to a ring once CLEAR or MODIFY is done.
     wire slot_waits = slot_valid && slot_op[1] && (pend_valid || err_valid);
-    wire background = (scan_on_reg || due_valid_reg) && !(turn_reg && src_any);
+    wire visits = scan_on_reg || due_valid_reg;
+    wire cqe_can = src_any && pend_ready && cqerr_room && !err_valid;
+    wire cqe_turn = cqe_can && turn_reg;
+    wire db_next = db_valid && !cqe_turn && !(visits && db_last_reg);
+    wire background = visits && !cqe_turn && !(db_valid && !db_last_reg);
 
-    assign src_take = state_reg == ST_IDLE && !sweep && !err_valid && !slot_valid && !db_valid && !background && pend_ready && cqerr_room;
+    assign src_take = state_reg == ST_IDLE && !sweep && !slot_valid && cqe_can && !db_next && !background;
 
     frnic_rr_pick #(
         .PORTS(SOURCES)
@@ -222,7 +234,7 @@ module frnic_cq #(
     genvar s;
     generate
         for (s = 0; s < SOURCES; s = s + 1) begin : source
-            assign cqe_ready[s] = src_take && src_any && src == s && !rst;
+            assign cqe_ready[s] = src_take && src == s && !rst;
         end
     endgenerate
 
@@ -245,14 +257,14 @@ module frnic_cq #(
     wire [23:0] slot_no = pi & (size[23:0] - 24'd1);
     // A cycle for the slot, one for the page
     reg [28:0] ring_off_reg = 29'd0;
-    reg [8:0] page_no_reg = 9'd0;
+    reg [PAGE_NO_W-1:0] page_no_reg = {PAGE_NO_W{1'b0}};
     reg [28:0] in_page_reg = 29'd0;
     wire [4:0] shift = ctx_reg[SHIFT +: 5];
     /* verilator lint_off UNUSED */
     wire [28:0] page_full = ring_off_reg >> shift;
     /* verilator lint_on UNUSED */
     wire listed = ctx_reg[LEVELS];
-    wire page_hit = ctx_reg[PAGE_OK] && ctx_reg[PAGE_NO +: 9] == page_no_reg;
+    wire page_hit = ctx_reg[PAGE_OK] && ctx_reg[PAGE_NO +: PAGE_NO_W] == page_no_reg;
     wire [63:0] entry_addr = listed ? {ctx_reg[PAGE_ADDR +: 52], 12'd0} + {35'd0, in_page_reg} : ctx_reg[BASE +: 64] + {35'd0, ring_off_reg};
 
     // Notification
@@ -287,7 +299,7 @@ module frnic_cq #(
     reg rd_list_reg = 1'b0; // the page list's entry, else the record
     reg rd_tried_reg = 1'b0;
     reg rd_sent_reg = 1'b0;
-    wire [63:0] rd_addr = rd_list_reg ? ctx_reg[BASE +: 64] + {52'd0, page_no_reg, 3'd0} : ctx_reg[DBREC +: 64];
+    wire [63:0] rd_addr = rd_list_reg ? ctx_reg[BASE +: 64] + {{(61-PAGE_NO_W){1'b0}}, page_no_reg, 3'd0} : ctx_reg[DBREC +: 64];
     wire [63:0] rd_word = resp_data[{rd_addr[5:3], 6'd0} +: 64];
     wire [23:0] rd_ci = rd_word[23:0]; // the record is 16-byte aligned
     wire rd_ci_ok = pi - rd_ci <= held;
@@ -328,7 +340,7 @@ module frnic_cq #(
     assign db_bad = db_lost || (db_exec && (!mine || (ctx_reg[UAR +: 16] == db_uar && db_far)));
     assign db_denied = db_exec && mine && ctx_reg[UAR +: 16] != db_uar;
     assign slot_ready = slot_done;
-    assign slot_rdata = {ctx_reg[639:TOLD+1], 1'b0, ctx_reg[TOLD-1:0]};
+    assign slot_rdata = {ctx_reg[639:CQES], 32'd0, ctx_reg[PAGE_NO-1:TOLD+1], 1'b0, ctx_reg[TOLD-1:0]};
     assign sweep_done = sweep && swept_reg && state_reg == ST_IDLE;
     assign timer_wait = timers_reg != {(LOG_CQS+1){1'b0}};
     assign idle = state_reg == ST_IDLE && !src_any && !db_valid && !slot_valid && !pend_valid && !err_valid && !cqerr_valid && !scan_on_reg &&
@@ -404,14 +416,17 @@ module frnic_cq #(
                     op_reg <= OP_SLOT;
                     idx_reg <= slot_index;
                     state_reg <= ST_READ;
-                end else if (db_valid && !slot_valid) begin
+                end else if (db_next && !slot_valid) begin
                     op_reg <= OP_DB;
+                    turn_reg <= 1'b1;
+                    db_last_reg <= 1'b1;
                     cqn_reg <= db_number;
                     idx_reg <= db_number[LOG_CQS-1:0];
                     state_reg <= ST_READ;
                 end else if (background && !slot_valid) begin
                     op_reg <= OP_SCAN;
                     turn_reg <= 1'b1;
+                    db_last_reg <= 1'b0;
                     idx_reg <= due_valid_reg ? due_reg : scan_reg;
                     again_reg <= !due_valid_reg;
                     if (due_valid_reg) begin
@@ -421,7 +436,7 @@ module frnic_cq #(
                         scan_on_reg <= scan_reg != {LOG_CQS{1'b1}};
                     end
                     state_reg <= ST_READ;
-                end else if (src_take && src_any) begin
+                end else if (src_take) begin
                     op_reg <= OP_CQE;
                     turn_reg <= 1'b0;
                     cqn_reg <= src_cqn;
@@ -506,7 +521,7 @@ module frnic_cq #(
             end
 
             ST_PAGE: begin
-                page_no_reg <= page_full[8:0];
+                page_no_reg <= page_full[PAGE_NO_W-1:0];
                 in_page_reg <= ring_off_reg & ~(~29'd0 << shift);
                 state_reg <= ST_ADDR;
             end
@@ -544,7 +559,7 @@ module frnic_cq #(
                         end
                     end else if (rd_list_reg) begin
                         ctx_reg[PAGE_OK] <= 1'b1;
-                        ctx_reg[PAGE_NO +: 9] <= page_no_reg;
+                        ctx_reg[PAGE_NO +: PAGE_NO_W] <= page_no_reg;
                         ctx_reg[PAGE_ADDR +: 52] <= rd_word[63:12];
                     end else if (rd_ci_ok) begin
                         ctx_reg[CI +: 24] <= rd_ci;
@@ -648,6 +663,7 @@ module frnic_cq #(
             swept_reg <= 1'b0;
             slot_done <= 1'b0;
             turn_reg <= 1'b0;
+            db_last_reg <= 1'b0;
             tick_valid_reg <= 1'b0;
             timers_reg <= {(LOG_CQS+1){1'b0}};
             due_valid_reg <= 1'b0;

@@ -154,6 +154,7 @@ module frnic_top #(
     // Sources of completions
     localparam CQ_REQ = 0, CQ_RESP = 1, CQ_SOURCES = 2;
     localparam SWEEPS = 4;
+    localparam LOG_CQE = 18;
     localparam TAG_W = 8;
 
     // ---- Resets, levels from other domains ----
@@ -366,7 +367,7 @@ module frnic_top #(
 
     assign cqe_solicited[CQ_REQ] = 1'b0;
 
-    frnic_cq #(.SOURCES(CQ_SOURCES), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS)) cq (
+    frnic_cq #(.SOURCES(CQ_SOURCES), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS), .LOG_CQE(LOG_CQE)) cq (
         .clk(clk), .rst(user_rst), .sweep(sweep), .sweep_done(cq_sweep_done), .time_ns(time_ns),
         .cqe_valid(cqe_valid), .cqe_ready(cqe_ready), .cqe_cqn(cqe_cqn), .cqe_data(cqe_data), .cqe_solicited(cqe_solicited),
         .db_valid(cq_db_valid), .db_ready(cq_db_ready), .db_number(db_number), .db_index(db_index), .db_flags(db_flags), .db_uar(db_uar),
@@ -467,7 +468,7 @@ module frnic_top #(
     /* verilator lint_off PINCONNECTEMPTY */
     frnic_control #(
         .LOG_QPS(LOG_QPS), .LOG_CQS(LOG_CQS), .LOG_EQS(LOG_EQS), .LOG_SRQS(LOG_SRQS), .LOG_MRS(LOG_MRS), .LOG_UARS(LOG_UARS),
-        .LOG_CQE(18), .FEATURES(FEATURES), .QP_READERS(QRS), .MR_READERS(MRS), .LW_CLIENTS(LWS), .SWEEPS(SWEEPS)
+        .LOG_CQE(LOG_CQE), .FEATURES(FEATURES), .QP_READERS(QRS), .MR_READERS(MRS), .LW_CLIENTS(LWS), .SWEEPS(SWEEPS)
     ) control (
         .clk(clk), .rst(user_rst),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_cq against the rules of the functional model's cq.c, operation by operation: entries, owner bits, overflow at exactly one too many (R3.4), the three
- * notification modes and solicited-only (R3.5), moderation, lost events and their recovery, resize, DMA errors, commands.
+ * notification modes and solicited-only (R3.5), moderation, lost events and their recovery, resize, DMA errors, commands. Turns of doorbells, completions
+ * and visits; the largest ring by page list.
  */
 #include "Vtop.h"
 #include "../qemu-model/include/frnic_hw.h"
@@ -306,8 +307,8 @@ static void ring_setup(Cq &c, uint64_t where)
 	c.dbrec = where + 0x80000;
 	mem.put<uint32_t>(c.dbrec, 0);
 	if (c.levels)
-		for (uint64_t i = 0; i < 512; i++)
-			mem.put<uint64_t>(c.base + 8 * i, where + 0x100000 + ((i * 7) % 512) * 0x2000);
+		for (uint64_t i = 0, n = c.log > 16 ? 1ull << (c.log - 7) : 512; i < n; i++)
+			mem.put<uint64_t>(c.base + 8 * i, where + 0x100000 + ((i * 7) % n) * 0x2000);
 }
 
 static void create(unsigned int i, unsigned int log, unsigned int notify, unsigned int levels)
@@ -334,7 +335,7 @@ static void destroy(unsigned int i)
 	/* A CQ in error may still have had something to say. */
 }
 
-static void offer(unsigned int s, uint32_t cqn, bool sol = false, bool err = false)
+static void fill(unsigned int s, uint32_t cqn, bool sol = false, bool err = false)
 {
 	for (auto &b : cqes[s])
 		b = (uint8_t)rnd();
@@ -342,6 +343,11 @@ static void offer(unsigned int s, uint32_t cqn, bool sol = false, bool err = fal
 	cqe_cqn[s] = cqn;
 	cqe_sol[s] = sol;
 	offered[s] = true;
+}
+
+static void offer(unsigned int s, uint32_t cqn, bool sol = false, bool err = false)
+{
+	fill(s, cqn, sol, err);
 	for (unsigned int i = 0; i < 3000 && offered[s]; i++)
 		step();
 	CHECK(!offered[s], "completion not taken");
@@ -376,6 +382,42 @@ static void arm_ref(Cq &c, uint32_t index, bool sol)
 	arm(c, index, sol);
 	CHECK(!db_was_bad && !db_was_denied, "arm refused");
 	quiet();
+}
+
+/* Always a doorbell of one CQ, completions of another from all sources, or both: who waits sees only so many others go. */
+static void flood(Cq &a, const Cq &b, bool dbs, bool comps, unsigned int cycles)
+{
+	unsigned int no_db = 0, no_comp = 0, done_db = 0, done_comp = 0;
+
+	for (unsigned int n = 0; n < cycles; n++) {
+		if (dbs && !db_on) {
+			dut->db_number = a.cqn;
+			dut->db_index = a.arm_index;
+			dut->db_flags = 0;
+			dut->db_uar = (uint16_t)a.uar;
+			db_on = true;
+		}
+		for (unsigned int s = 0; comps && s < SRC; s++)
+			if (!offered[s])
+				fill(s, b.cqn);
+		const unsigned int had = offered[0] + offered[1], db = db_on;
+
+		step();
+		if (db && !db_on) {
+			CHECK(!db_was_bad && !db_was_denied, "arm refused");
+			a.armed = true;
+			done_db++;
+			no_db = 0;
+			no_comp++;
+			CHECK(!comps || no_comp <= 1, "%u doorbells while a completion waits", no_comp);
+		} else if (offered[0] + offered[1] < (int)had) {
+			done_comp++;
+			no_comp = 0;
+			no_db++;
+			CHECK(!dbs || no_db <= 2, "%u completions while a doorbell waits", no_db);
+		}
+	}
+	CHECK((!dbs || done_db > cycles / 60) && (!comps || done_comp > cycles / 60), "%u doorbells, %u completions in %u cycles", done_db, done_comp, cycles);
 }
 
 static void snapshot(unsigned int i)
@@ -609,6 +651,58 @@ int main(int argc, char **argv)
 		}
 	}
 	CHECK(overflows >= 3 && timer_events > 10 && recovered > 3, "overflows %lu, moderated %lu, recovered %lu", overflows, timer_events, recovered);
+
+	/* Turns: with any of the others always there, a timer's event comes in time (event_taken) and a lost event comes again. */
+	wr.rate = rd.rate = ev_rate = 100;
+	wr.latency = rd.latency = 5;
+	for (unsigned int k = 1; k < 4; k++) {
+		create(0, 4, FRNIC_CQ_NOTIFY_ARMED, 0);
+		create(1, 9, FRNIC_CQ_NOTIFY_ARMED, 0);
+		create(2, 4, FRNIC_CQ_NOTIFY_EVERY, 0);
+		create(3, 4, FRNIC_CQ_NOTIFY_EVERY, 0);
+		Cq &t = cq[2], &l = cq[3];
+		t.mod_ns = 3000;
+		CHECK(slot(3, t, 1) == FRNIC_STATUS_SUCCESS, "modify");
+		lose = 100;
+		offer(0, l.cqn);
+		quiet();
+		lose = 0;
+		offer(1, t.cqn);
+		CHECK(l.lost && t.timer, "a lost event and a timer");
+		cq[0].arm_index = k & 1;
+		recovering = 1u << l.eqn;
+		dut->recover_valid = 1;
+		dut->recover_eqn = (uint8_t)l.eqn;
+		step();
+		dut->recover_valid = 0;
+		flood(cq[0], cq[1], k & 1, k & 2, 4000);
+		CHECK(!l.lost && !t.timer, "visits: lost event %d, timer %d still there", l.lost, t.timer);
+		quiet();
+		recovering = 0;
+		for (unsigned int i = 0; i < 4; i++) {
+			snapshot(i);
+			destroy(i);
+		}
+	}
+
+	/* The largest ring by page list: each entry has its own place, to the last one. */
+	create(5, 18, FRNIC_CQ_NOTIFY_ARMED, 1);
+	for (unsigned int n = 1; n <= 1u << 18 && tb_failed < 10; n++) {
+		offer(n & 1, cq[5].cqn);
+		if (n % 1024 == 0) {
+			quiet();
+			/* Written and compared. */
+			for (uint32_t k = 0; k < 1024; k += 128)
+				for (uint64_t a = entry_addr(cq[5], n - 1024 + k), e = a + 4096; a < e; a++)
+					mem.bytes.erase(a);
+		}
+	}
+	CHECK(cq[5].ok && cq[5].pi == 1u << 18, "the largest ring");
+	snapshot(5);
+	CHECK(snap[13] == 0, "refs are the queue manager's: %x", snap[13]);
+	offer(0, cq[5].cqn);
+	quiet();
+	CHECK(!cq[5].ok, "overflow of the largest ring");
 
 	/* Hot reset. */
 	create(1, 3, 1, 0);
