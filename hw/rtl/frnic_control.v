@@ -493,7 +493,7 @@ module frnic_control #(
     );
 
     // Live words of QPs
-    wire live_err;
+    wire live_err, live_moved;
     wire [447:0] live_rdata;
     wire qp_ev_valid, qp_ev_ready;
     wire [7:0] qp_ev_subtype;
@@ -502,7 +502,7 @@ module frnic_control #(
     frnic_qp_live #(.LOG_QPS(LOG_QPS), .LOG_BUFS(LOG_BUFS), .CLIENTS(LW_CLIENTS), .READ_LATENCY(3), .STYLE("ultra")) qp_live (
         .clk(clk), .rst(rst),
         .slot_valid(to[SL_LIVE]), .slot_ready(ready[SL_LIVE]), .slot_op(sl_op), .slot_index(sl_index[LOG_QPS-1:0]), .slot_conn(sl_wdata),
-        .slot_aux(sl_aux), .slot_done(done[SL_LIVE]), .slot_err(live_err), .slot_rdata(live_rdata),
+        .slot_aux(sl_aux), .slot_done(done[SL_LIVE]), .slot_err(live_err), .slot_moved(live_moved), .slot_rdata(live_rdata),
         .conn_rd_valid(conn_rd_valid), .conn_rd_ready(conn_rd_ready), .conn_rd_index(conn_rd_index), .conn_rd_done(conn_rd_done),
         .conn_rd_live(qp_rd_live), .conn_rd_err(qp_rd_err), .conn_rd_data(qp_rd_data),
         .sq_valid(sq_valid), .sq_ready(sq_ready), .rq_valid(rq_valid), .rq_ready(rq_ready), .db_type(db_type), .db_number(db_number),
@@ -641,6 +641,7 @@ module frnic_control #(
             end
             SL_LIVE: begin
                 sl_rlive = live_rdata;
+                if (live_moved) sl_status = `FRNIC_STATUS_BAD_STATE;
                 if (live_err) sl_status = `FRNIC_STATUS_PARITY;
             end
             SL_CQ: begin

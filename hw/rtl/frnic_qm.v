@@ -149,6 +149,7 @@ module frnic_qm #(
     reg from_ring_reg = 1'b0;
     reg owner_reg = 1'b0;
     reg again_reg = 1'b0; // second round of checks, in READY
+    reg moved_reg = 1'b0; // the QP's state is not the one that was checked: its connection is written back, then all is checked once more
     reg [1023:0] req_reg;
     reg [1023:0] ctx_reg;
     reg [447:0] live_reg;
@@ -853,7 +854,7 @@ module frnic_qm #(
     // Draining goes on in SQD until the requester says that it is done.
     wire draining = to == `FRNIC_QP_STATE_SQD && (qp_state == `FRNIC_QP_STATE_RTS || live_reg[`FRNIC_CMD_QP_LIVE0_SQ_DRAINING_LSB - 1024]);
     wire [15:0] buf16 = {{(16-LOG_BUFS){1'b0}}, buf_reg};
-    wire [31:0] live_aux = {has_buf_reg ? buf16 : 16'd0, 7'd0, prealloc, op == `FRNIC_CMD_OP_MODIFY_QP && to_reset, has_buf_reg,
+    wire [31:0] live_aux = {has_buf_reg ? buf16 : 16'd0, 4'd0, qp_state, prealloc, op == `FRNIC_CMD_OP_MODIFY_QP && to_reset, has_buf_reg,
         rtr_to_rts, qp_state == `FRNIC_QP_STATE_INIT && to == `FRNIC_QP_STATE_RTR, draining, to};
 
     // The other objects: the request's words, less what a kind of object does not have.
@@ -910,6 +911,9 @@ module frnic_qm #(
     reg [23:0] a_index;
     reg [1:0] a_ref;
     wire a_down = verb == V_DESTROY;
+    // A QP that ends or goes back to RST: the live words first, behind the fence, and then the connection. What was fetched of it before is sent to its
+    // peer, and what comes between the two finds RST. All else the other way round: nobody sees a state whose connection is not there yet.
+    wire live_first = a_down || (op == `FRNIC_CMD_OP_MODIFY_QP && to_reset);
     /* verilator lint_off UNUSED */
     wire [1023:0] rc = verb == V_DESTROY ? c : r; // where the references stand
     /* verilator lint_on UNUSED */
@@ -927,10 +931,13 @@ module frnic_qm #(
                     a_kind = A_END;
                 end else begin
                     case (n_reg)
-                        5'd0: a_kind = op == `FRNIC_CMD_OP_MODIFY_QP && to_error ? A_SKIP : A_SLOT;
+                        5'd0: begin
+                            a_kind = op == `FRNIC_CMD_OP_MODIFY_QP && to_error ? A_SKIP : A_SLOT;
+                            a_sel = live_first ? SL_LIVE : SL_QP;
+                        end
                         5'd1: begin
                             a_kind = A_SLOT;
-                            a_sel = SL_LIVE;
+                            a_sel = live_first ? SL_QP : SL_LIVE;
                         end
                         5'd2: begin
                             a_kind = verb == V_MODIFY ? A_END : A_REF;
@@ -984,6 +991,12 @@ module frnic_qm #(
             end
             default: a_kind = A_END; // SET_MAC: the update bus is all
         endcase
+        if (moved_reg) begin
+            a_kind = A_SLOT;
+            a_sel = SL_QP;
+            a_op = OP_MODIFY;
+            a_index = r_qpn;
+        end
     end
 
     // ---- Reference counts (who refers to a CQ, EQ, SRQ) ----
@@ -1140,6 +1153,7 @@ module frnic_qm #(
                 n_reg <= 5'd0;
                 chk_reg <= 6'd0;
                 again_reg <= 1'b0;
+                moved_reg <= 1'b0;
                 has_buf_reg <= 1'b0;
                 detail_reg <= 8'd0;
                 qp_state_reg <= 8'd0;
@@ -1351,7 +1365,7 @@ module frnic_qm #(
                 sl_sel <= a_sel;
                 sl_op <= a_op;
                 sl_index <= a_index;
-                sl_wdata <= cls == C_QP ? conn : other;
+                sl_wdata <= moved_reg ? c : cls == C_QP ? conn : other;
                 sl_wlive <= other_live;
                 sl_aux <= live_aux;
                 case (a_kind)
@@ -1401,8 +1415,17 @@ module frnic_qm #(
                         ctx_reg <= sl_rdata;
                         live_reg <= sl_rlive;
                     end
-                    // The first owner may refuse: nothing has changed so far.
-                    if (n_reg == 5'd0 && sl_status != `FRNIC_STATUS_SUCCESS && !a_down) begin
+                    if (moved_reg) begin
+                        moved_reg <= 1'b0;
+                        n_reg <= 5'd0;
+                        ph_reg <= PH_FETCH;
+                    // An error of the QP came behind the checks. Its state is as it was then, but its connection is the new one already: no harm in ERR, where
+                    // nothing is sent or received, but in SQE it would count, and a refused command changes nothing.
+                    end else if (op == `FRNIC_CMD_OP_MODIFY_QP && sl_sel == SL_LIVE && !live_first && sl_status != `FRNIC_STATUS_SUCCESS) begin
+                        moved_reg <= 1'b1;
+                        n_reg <= 5'd0;
+                    // The first owner may refuse: nothing has changed so far. Live words that begin anew are never refused.
+                    end else if (n_reg == 5'd0 && sl_status != `FRNIC_STATUS_SUCCESS && !live_first) begin
                         status_reg <= sl_status;
                         detail_reg <= sl_status == `FRNIC_STATUS_DMA_ERROR ? at(`FRNIC_CMD_CQ_DBREC_LSB) :
                             sl_status == `FRNIC_STATUS_CQ_TOO_FULL ? at(`FRNIC_CMD_CQ_LOG_SIZE_LSB) : 8'd0;
@@ -1499,6 +1522,7 @@ module frnic_qm #(
             ph_reg <= PH_IDLE;
             state_reg <= `FRNIC_QM_STATE_IDLE;
             from_ring_reg <= 1'b0;
+            moved_reg <= 1'b0;
             sl_valid <= 1'b0;
             give_valid <= 1'b0;
             ev_valid <= 1'b0;
@@ -1536,7 +1560,7 @@ module frnic_qm #(
 `ifdef FORMAL
     // Every step of a command but waiting for an owner's answer lowers this rank: a command ends. Assertions for hw/formal/formal_qm.v.
     wire [4:0] f_major = ph_reg == PH_IDLE ? 5'd0 : ph_reg == PH_RESP ? 5'd2 : ph_reg == PH_UNDO ? 5'd3 :
-        ph_reg == PH_ACT || ph_reg == PH_ACT_WAIT || ph_reg == PH_COUNT || ph_reg == PH_DROP || ph_reg == PH_DROP_WAIT ? 5'd4 :
+        moved_reg ? 5'd9 : ph_reg == PH_ACT || ph_reg == PH_ACT_WAIT || ph_reg == PH_COUNT || ph_reg == PH_DROP || ph_reg == PH_DROP_WAIT ? 5'd4 :
         ph_reg == PH_MAC ? 5'd9 : ph_reg == PH_ALLOC ? 5'd10 : ph_reg == PH_LOAD ? 5'd15 :
         (again_reg ? 5'd0 : 5'd6) + (ph_reg == PH_FETCH || ph_reg == PH_FETCH_WAIT ? 5'd8 : ph_reg == PH_REF ? 5'd7 :
         ph_reg == PH_SCAN || ph_reg == PH_SCAN_WAIT ? 5'd6 : 5'd5);
@@ -1545,16 +1569,20 @@ module frnic_qm #(
         ph_reg == PH_FETCH || ph_reg == PH_FETCH_WAIT ? {26'd0, 5'd31 - n_reg, ph_reg == PH_FETCH} :
         ph_reg == PH_SCAN || ph_reg == PH_SCAN_WAIT ? {f_left[30:0], ph_reg == PH_SCAN} :
         ph_reg == PH_CHECK || ph_reg == PH_REC ? {25'd0, 6'd63 - chk_reg, ph_reg == PH_REC} :
-        ph_reg == PH_MAC ? MAC_WAIT - wait_reg :
+        ph_reg == PH_MAC ? MAC_WAIT - wait_reg : moved_reg ? {31'd0, ph_reg == PH_ACT} :
         f_major == 5'd4 ? {3'd0, 5'd31 - n_reg, 24'd0} + (ph_reg == PH_ACT ? 32'hffffff : ph_reg == PH_DROP ? {f_left[29:0], 2'd3} :
         ph_reg == PH_DROP_WAIT ? {f_left[29:0], 1'b0, sl_op == OP_READ} : 32'd0) : 32'd0;
-    wire [36:0] f_rank = {f_major, f_minor};
+    // The transport moves a QP's state at most twice (SQE, ERR), and then its words' parity may break: so often the checks are done once more.
+    wire f_move = ph_reg == PH_ACT_WAIT && sl_done && !moved_reg && op == `FRNIC_CMD_OP_MODIFY_QP && sl_sel == SL_LIVE && !live_first &&
+        sl_status != `FRNIC_STATUS_SUCCESS;
+    reg [1:0] f_moves = 2'd0;
+    wire [38:0] f_rank = {2'd3 - f_moves, f_major, f_minor};
     wire f_waits = ((ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT || ph_reg == PH_ACT_WAIT || ph_reg == PH_DROP_WAIT) && !sl_done) ||
         ((ph_reg == PH_REF || ph_reg == PH_COUNT) && !ref_valid) || (ph_reg == PH_REC && !(rec_asked_reg && rec_done_reg)) ||
         (ph_reg == PH_ALLOC && take_valid && !pool_empty);
     reg f_clear = 1'b1;
     reg f_was_waiting;
-    reg [36:0] f_was;
+    reg [38:0] f_was;
     reg f_ended = 1'b0;
     reg f_refused = 1'b0; // a command that does not get as far as the FSM is counted
     reg f_start = 1'b0;
@@ -1578,12 +1606,14 @@ module frnic_qm #(
             f_beats <= ring_resp_last ? 5'd0 : f_beats + 1'b1;
         end
         f_clear <= clear || rst;
+        f_moves <= ph_reg == PH_IDLE || clear || rst ? 2'd0 : f_moves + {1'b0, f_move};
         f_was <= f_rank;
         f_was_waiting <= f_waits;
         f_ended <= ph_reg == PH_RESP && n_reg == 5'd31 && !clear && !rst;
     end
 
     always @* begin
+        assume (f_moves != 2'd3 || !f_move);
         if (!rst) begin
             // R1.2: the state that software reads is the FSM's.
             assert ((state_reg == `FRNIC_QM_STATE_IDLE) == (ph_reg == PH_IDLE));
@@ -1601,7 +1631,8 @@ module frnic_qm #(
             assert (!sl_valid || ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT || ph_reg == PH_ACT_WAIT || ph_reg == PH_DROP_WAIT);
             assert (!sl_valid || sl_op == OP_READ || again_reg);
             if (ph_reg == PH_FETCH_WAIT || ph_reg == PH_SCAN_WAIT) assert (sl_op == OP_READ);
-            if (f_major == 5'd4) assert (again_reg && state_reg == `FRNIC_QM_STATE_READY && status_reg == `FRNIC_STATUS_SUCCESS);
+            if (moved_reg) assert (n_reg == 5'd0 && (ph_reg == PH_ACT || ph_reg == PH_ACT_WAIT));
+            if (f_major == 5'd4 || moved_reg) assert (again_reg && state_reg == `FRNIC_QM_STATE_READY && status_reg == `FRNIC_STATUS_SUCCESS);
             // Counters that the rank relies on do not come round.
             if (ph_reg == PH_FETCH) assert (n_reg <= 5'd4);
             if (ph_reg == PH_FETCH_WAIT) assert (n_reg <= 5'd3);

@@ -23,7 +23,8 @@ module frnic_qp_live #(
     input  wire                clk,
     input  wire                rst,
     // Command slot (4.8): 0 READ, 1 CREATE, 2 CLEAR, 3 MODIFY; conn is the context that the command leaves, aux says what to do:
-    // [2:0] state, [3] draining, [4] responder starts, [5] requester starts, [6] buffer given in [31:16], [7] back to zero, [8] keeps its buffer
+    // [2:0] state, [3] draining, [4] responder starts, [5] requester starts, [6] buffer given in [31:16], [7] back to zero, [8] keeps its buffer,
+    // [11:9] the state that the QM has seen: a MODIFY that finds another one changes nothing (slot_moved); back to zero is right from each
     input  wire                slot_valid,
     output wire                slot_ready,
     input  wire [1:0]          slot_op,
@@ -34,6 +35,7 @@ module frnic_qp_live #(
     /* verilator lint_on UNUSED */
     output reg                 slot_done,
     output reg                 slot_err,
+    output reg                 slot_moved,
     output wire [447:0]        slot_rdata,
     // Connection contexts (frnic_ctx)
     output wire                conn_rd_valid,
@@ -203,6 +205,10 @@ module frnic_qp_live #(
     wire [23:0] sq_had = diff(live_reg[SQ_PI +: 24], live_reg[SQ_CI +: 24]);
     wire [23:0] rq_held = diff(db_index, live_reg[RQ_CI +: 24]);
     wire [23:0] rq_had = diff(live_reg[RQ_PI +: 24], live_reg[RQ_CI +: 24]);
+    // The transport may have ended the QP since the QM's checks, and an error that was told is not taken back. Wrong parity is not made right by a write.
+    wire slot_stale = slot_op == OP_MODIFY && !slot_aux[7] && (state != slot_aux[11:9] || err_reg);
+    // SQD to SQD: only what still drains does; the end of it may have been told since.
+    wire slot_drains = slot_aux[3] && (state != `FRNIC_QP_STATE_SQD || live_reg[DRAINING]);
     wire dead = !found_reg || err_reg || state == `FRNIC_QP_STATE_RST;
     wire wants_buf = lw_wants && !err_reg && state != `FRNIC_QP_STATE_RST && !live_reg[BUFS];
     // The last event and buffer are taken, a buffer is there if one is wanted and there is any: all goes on at once.
@@ -221,8 +227,8 @@ module frnic_qp_live #(
         case (who_reg)
             W_SLOT: begin
                 event_qpn = {slot_conn[`FRNIC_CMD_QP_NUM_HI_QPN_HI_LSB +: 8], slot_conn[`FRNIC_CMD_QP_CTRL_QPN_LO_LSB +: 16]};
-                next_write = slot_op != OP_READ;
-                next_chg = slot_op != OP_READ;
+                next_write = slot_op != OP_READ && !slot_stale;
+                next_chg = slot_op != OP_READ && !slot_stale;
                 if (slot_op == OP_CREATE || slot_op == OP_CLEAR || (slot_op == OP_MODIFY && slot_aux[7])) begin
                     next = 512'd0;
                     if (slot_op == OP_CREATE) begin
@@ -234,9 +240,9 @@ module frnic_qp_live #(
                     end else begin
                         next_give = live_reg[BUFS] && !err_reg;
                     end
-                end else if (slot_op == OP_MODIFY) begin
+                end else if (slot_op == OP_MODIFY && !slot_stale) begin
                     next[STATE +: 3] = slot_aux[2:0];
-                    next[DRAINING] = slot_aux[3];
+                    next[DRAINING] = slot_drains;
                     if (slot_aux[4]) begin
                         next[EPSN +: 24] = slot_conn[`FRNIC_CMD_QP_RQ_RQ_PSN_LSB +: 24];
                         next[MSN +: 32] = 32'd0;
@@ -254,7 +260,7 @@ module frnic_qp_live #(
                         next[RES_USED +: 8] = 8'd0;
                     end
                     // Nothing under way: drained at once.
-                    if (slot_aux[3] && live_reg[SQ_CI +: 24] == live_reg[SQ_FETCH +: 24]) begin
+                    if (slot_drains && live_reg[SQ_CI +: 24] == live_reg[SQ_FETCH +: 24]) begin
                         next[DRAINING] = 1'b0;
                         if (slot_conn[`FRNIC_CMD_QP_ATTR_MASK_LSB + 16]) begin
                             next_event = `FRNIC_QP_EVENT_SQ_DRAINED;
@@ -533,6 +539,7 @@ module frnic_qp_live #(
                     if (who_reg == W_SLOT && slot_op == OP_CREATE) begin
                         exists_reg[index_reg] <= 1'b1;
                     end
+                    slot_moved <= slot_stale;
                     // An object that was lost is the QM's to end; words that are all written anew need not have been right.
                     slot_err <= err_reg && slot_op != OP_CREATE && slot_op != OP_CLEAR;
                 end

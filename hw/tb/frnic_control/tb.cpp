@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * frnic_control against the functional model itself (libfrnic-model.so): the same random commands, through the register group and the command ring,
- * must give the same response images, status registers and free counts. R1.1, R1.2, R1.3, R1.5, R1.9, R1.10, R2.3, R2.4, R2.5, R2.7
+ * must give the same response images, status registers and free counts. R1.1, R1.2, R1.3, R1.5, R1.9, R1.10, R2.2, R2.3, R2.4, R2.5, R2.6, R2.7
  *
  * EQs, CQs and the Ethernet queue pair have their owners outside; here are small ones behind the command slots.
  */
@@ -280,6 +280,57 @@ static void transport()
 	over |= dut->fence && dut->fence_ok;
 }
 
+/* A reader of one QP's connection, all the time, beside what is told of the QP's state: when was each first seen? 0: not yet. */
+static int watched = -1;
+static uint64_t saw_address, saw_no_address, saw_end, told[8], told_clear;
+
+static void watch(int qpn)
+{
+	watched = qpn;
+	saw_address = saw_no_address = saw_end = told_clear = 0;
+	memset(told, 0, sizeof(told));
+}
+
+static void watch_cycle()
+{
+	dut->qp_rd_valid = watched >= 0;
+	dut->qp_rd_index = watched >= 0 ? (uint32_t)watched : 0;
+	dut->eval();
+	if (watched < 0)
+		return;
+	if (dut->qp_rd_done) {
+		struct frnic_cmd_qp c;
+		bool address;
+
+		memcpy(&c, &dut->qp_rd_data, 128);
+		address = dut->qp_rd_live && c.dmac[0];
+		if (address && !saw_address)
+			saw_address = cycles;
+		if (!address && !saw_no_address)
+			saw_no_address = cycles;
+		if (!dut->qp_rd_live && !saw_end)
+			saw_end = cycles;
+	}
+	if (dut->chg_valid && dut->chg_index == (uint32_t)watched) {
+		if (!told[dut->chg_state])
+			told[dut->chg_state] = cycles;
+		if (dut->chg_clear && !told_clear)
+			told_clear = cycles;
+	}
+}
+
+/* An operation of the transport on a QP's live words, a number of cycles behind the second answer to the QM's reads of doorbell records. */
+static int err_delay = -1;
+static unsigned int rec_answers;
+
+static void transport_op()
+{
+	if (dut->lw_done)
+		dut->lw_valid = 0;
+	if (rec_answers >= 2 && err_delay >= 0 && err_delay-- == 0)
+		dut->lw_valid = 1;
+}
+
 static void cycle()
 {
 	/* Registered outputs of the last edge are stable here. */
@@ -326,6 +377,7 @@ static void cycle()
 		if (dut->rd_resp_ready >> r.client & 1) {
 			read_beat++;
 			if (dut->rd_resp_last) {
+				rec_answers += r.client == 1;
 				read_beat = 0;
 				reads.pop_front();
 				read_wait = rnd_below(dma_slow ? 60 : 8);
@@ -367,12 +419,14 @@ static void cycle()
 
 	srq_user();
 	transport();
+	watch_cycle();
 	dut->ev_ready = chance(40);
 	dut->eval();
 	if (dut->ev_valid && dut->ev_ready)
 		events.push_back(Event{ dut->ev_eqn, dut->ev_type, dut->ev_subtype, dut->ev_number, dut->ev_data });
 	if (dut->upd_valid)
 		updates++;
+	transport_op();
 	dut->time_ns = 4 * cycles;
 	dut->eval();
 	dut->clk = 1;
@@ -1049,6 +1103,99 @@ static unsigned int count_events(uint8_t type, uint8_t subtype, uint32_t number)
 	return n;
 }
 
+/* R2.6: nobody sees a state with a connection that is not, or no longer, that of it. */
+static void order()
+{
+	for (unsigned int round = 0; round < 8; round++) {
+		must(good_qp(12), FRNIC_STATUS_SUCCESS, "create");
+		must(to_state(12, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+		watch(12);
+		must(to_state(12, FRNIC_QP_STATE_RTR), FRNIC_STATUS_SUCCESS, "RTR");
+		CHECK(saw_address && told[FRNIC_QP_STATE_RTR] && saw_address < told[FRNIC_QP_STATE_RTR], "RTR without an address");
+		must(to_state(12, FRNIC_QP_STATE_RTS), FRNIC_STATUS_SUCCESS, "RTS");
+		watch(12);
+		if (round % 2) {
+			must(qp_op(12, FRNIC_CMD_OP_DESTROY_QP), FRNIC_STATUS_SUCCESS, "destroy");
+			CHECK(told_clear && saw_end > told_clear, "the connection ends before the QP");
+		} else {
+			must(to_state(12, FRNIC_QP_STATE_RST), FRNIC_STATUS_SUCCESS, "RST");
+			CHECK(told_clear && saw_no_address > told_clear, "the address is gone before the state");
+			must(qp_op(12, FRNIC_CMD_OP_QUERY_QP), FRNIC_STATUS_SUCCESS, "query");
+			must(qp_op(12, FRNIC_CMD_OP_DESTROY_QP), FRNIC_STATUS_SUCCESS, "destroy");
+		}
+		watch(-1);
+	}
+}
+
+/* A command of the card alone: its status. */
+static uint8_t card_cmd(const Image &im)
+{
+	for (unsigned int i = 1; i < 64; i++)
+		wr(4 * i, im.w[i]);
+	wr(0, im.w[0]);
+	for (unsigned int n = 0; n < 3000 && (rd(FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_CMD_BUSY); n++)
+		;
+	return rd(0x1fc) & 0xff;
+}
+
+static void model_cmd(const Image &im)
+{
+	for (unsigned int i = 1; i < 64; i++)
+		m_wr(4 * i, im.w[i]);
+	m_wr(0, im.w[0]);
+	model_settle();
+}
+
+/* R2.2: an error that comes between the second checks and the change stays, and the command is refused as if it had come later, with nothing changed. */
+static void error_between()
+{
+	unsigned int refused = 0, good = 0, before;
+
+	must(good_qp(13), FRNIC_STATUS_SUCCESS, "create");
+	for (int delay = 0; delay < 60; delay++) {
+		Image im;
+		uint8_t status;
+		uint32_t state;
+
+		must(to_state(13, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+		must(to_state(13, FRNIC_QP_STATE_RTR), FRNIC_STATUS_SUCCESS, "RTR");
+		before = count_events(FRNIC_EQE_TYPE_QP, FRNIC_QP_EVENT_ACCESS_ERR, 13);
+		im = to_state(13, FRNIC_QP_STATE_RTS);
+		im.qp.timeout = 14;
+		dut->lw_qpn = 13;
+		dut->lw_op = 1;
+		dut->lw_event = FRNIC_QP_EVENT_ACCESS_ERR;
+		rec_answers = 0;
+		err_delay = delay;
+		status = card_cmd(im);
+		state = rd(0x1f4);
+		for (unsigned int n = 0; n < 100; n++)
+			cycle();
+		CHECK(count_events(FRNIC_EQE_TYPE_QP, FRNIC_QP_EVENT_ACCESS_ERR, 13) == before + 1, "delay %d: one event", delay);
+		CHECK(status == FRNIC_STATUS_SUCCESS ? state == FRNIC_QP_STATE_RTS : status == FRNIC_STATUS_ILLEGAL_TRANSITION && state == FRNIC_QP_STATE_ERR,
+		      "delay %d: status 0x%02x, state %u", delay, status, state);
+		/* The model has no error; it refuses for another reason. */
+		if (status != FRNIC_STATUS_SUCCESS)
+			im.qp.attr_mask |= FRNIC_ATTR_CUR_STATE;
+		model_cmd(im);
+		im = qp_op(13, FRNIC_CMD_OP_QUERY_QP);
+		CHECK(card_cmd(im) == FRNIC_STATUS_SUCCESS, "query");
+		model_cmd(im);
+		CHECK(rd(0x1f4) == FRNIC_QP_STATE_ERR, "delay %d: status 0x%02x, and then state %u", delay, status, rd(0x1f4));
+		CHECK((rd(0x100 + offsetof(struct frnic_cmd_qp, timeout) / 4 * 4) >> 8 * (offsetof(struct frnic_cmd_qp, timeout) % 4) & 0xff) ==
+		      (status == FRNIC_STATUS_SUCCESS ? 14 : 0), "delay %d: status 0x%02x, and a timeout that says otherwise", delay, status);
+		good += status == FRNIC_STATUS_SUCCESS;
+		refused += status != FRNIC_STATUS_SUCCESS;
+		must(to_state(13, FRNIC_QP_STATE_RST), FRNIC_STATUS_SUCCESS, "RST");
+	}
+	CHECK(good > 5 && refused > 5, "%u errors behind the change, %u before", good, refused);
+	/* To ERR is right from ERR, too. */
+	must(to_state(13, FRNIC_QP_STATE_INIT), FRNIC_STATUS_SUCCESS, "INIT");
+	must(to_state(13, FRNIC_QP_STATE_ERR), FRNIC_STATUS_SUCCESS, "ERR");
+	must(to_state(13, FRNIC_QP_STATE_ERR), FRNIC_STATUS_SUCCESS, "ERR again");
+	must(qp_op(13, FRNIC_CMD_OP_DESTROY_QP), FRNIC_STATUS_SUCCESS, "destroy");
+}
+
 /* What random commands do not reach. */
 static void directed()
 {
@@ -1056,6 +1203,8 @@ static void directed()
 
 	hot_reset();
 	populate();
+	order();
+	error_between();
 
 	/* R2.5, R3.2: doorbells, and a queue that is not empty. */
 	must(good_qp(9), FRNIC_STATUS_SUCCESS, "create");
@@ -1368,6 +1517,7 @@ int main(int argc, char **argv)
 	}
 	dut->dbs_valid = dut->stall_valid = dut->psn_gap = dut->eq_overflow_set = dut->eq_fatal_valid = dut->parity_fatal = 0;
 	dut->qp_rd_valid = dut->mr_rd_valid = dut->sq_valid = dut->rq_valid = dut->cqerr_valid = dut->lw_valid = dut->flip_qp = 0;
+	dut->lw_mask = dut->lw_inc = dut->lw_buf = 0;
 	dut->srq_lock = dut->srq_valid = 0;
 	dut->cfg_push_bytes = dut->stall_ready = 0;
 	dut->s_axil_awvalid = dut->s_axil_wvalid = dut->s_axil_arvalid = dut->s_axil_bready = dut->s_axil_rready = 0;

@@ -75,6 +75,9 @@ static uint32_t sub(uint32_t a, uint32_t b)
 }
 
 /* ---- Reference: one operation each ---- */
+static bool moved;
+static unsigned long moves;
+
 static void ref_slot()
 {
 	Entry &e = ref[slot.index];
@@ -85,7 +88,8 @@ static void ref_slot()
 	qpn = (slot.conn[0] & 0xffff) | (slot.conn[6] & 0xff) << 16;
 	/* SQ_PSN_LO, SQ_PSN_HI as the layout has them */
 	psn = (c.conn & 0xffff) | (c.num_hi >> 16 & 0xff) << 16;
-	if (slot.op == 0)
+	moved = slot.op == 3 && !(slot.aux & 128) && (slot.aux >> 9 & 7) != e.state();
+	if (slot.op == 0 || moved)
 		return;
 	if (slot.op != 3 || (slot.aux & 128)) {
 		Entry n;
@@ -101,8 +105,11 @@ static void ref_slot()
 		}
 		e = n;
 	} else {
+		/* From SQD to SQD drains only what still drains. */
+		bool drains = (slot.aux & 8) && (e.state() != FRNIC_QP_STATE_SQD || (e.w[0] & DRAINING));
+
 		e.set(0, STATE, slot.aux << 24);
-		e.set(0, DRAINING, slot.aux & 8 ? DRAINING : 0);
+		e.set(0, DRAINING, drains ? DRAINING : 0);
 		if (slot.aux & 16) {
 			e.set(6, IDX, c.rq);
 			e.w[7] = 0;
@@ -117,7 +124,7 @@ static void ref_slot()
 		}
 		if ((slot.aux & 7) == FRNIC_QP_STATE_ERR)
 			e.set(9, 0xffff0000, 0);
-		if ((slot.aux & 8) && !((e.w[1] ^ e.w[8]) & IDX)) {
+		if (drains && !((e.w[1] ^ e.w[8]) & IDX)) {
 			e.set(0, DRAINING, 0);
 			if (c.attr_mask >> 16 & 1)
 				want_ev.push_back({ FRNIC_QP_EVENT_SQ_DRAINED, qpn });
@@ -343,6 +350,8 @@ static void step()
 	if (dut->slot_done) {
 		CHECK(slot.taken, "an answer to nothing");
 		ref_slot();
+		CHECK(dut->slot_moved == moved, "slot op %u aux %x: moved %u", slot.op, slot.aux, dut->slot_moved);
+		moves += moved;
 		CHECK(!memcmp(&dut->slot_rdata, ref[slot.index].w, 56), "slot op %u aux %x", slot.op, slot.aux);
 		slot.on = slot.taken = false;
 		done_slot++;
@@ -463,7 +472,7 @@ int main(int argc, char **argv)
 				/* CREATE is for an entry without a buffer. */
 				if (op == 1 && (e.w[1] & BUFS))
 					op = 2;
-				new_slot(i, op, ((uint32_t)rnd() & 0xf0018) | rnd_below(7) | (chance(10) ? 128 : 0) | (chance(50) ? 256 : 0) | (chance(50) ? 32 : 0) |
+				new_slot(i, op, ((uint32_t)rnd() & 0xf0018) | rnd_below(7) | (chance(90) ? e.state() : rnd_below(7)) << 9 | (chance(10) ? 128 : 0) | (chance(50) ? 256 : 0) | (chance(50) ? 32 : 0) |
 					 (op == 1 && !pool.empty() && chance(50) ? 64 : 0));
 				if (slot.aux & 64) {
 					slot.aux = (slot.aux & 0xffff) | pool.front() << 16;
@@ -528,6 +537,7 @@ int main(int argc, char **argv)
 		dut->cqerr_valid = 0;
 		settle();
 	}
+	CHECK(moves > 100, "%lu times another state than expected", moves);
 	CHECK(taken > 100 && empties > 100, "%lu buffers taken, %lu times none", taken, empties);
 	CHECK(done_slot > 500 && done_lw > 5000 && done_db > 1000 && bads > 300 && denieds > 20 && want_rqdb.size() > 10, "slot %lu lw %lu db %lu bad %lu denied %lu rqdb %zu",
 	      done_slot, done_lw, done_db, bads, denieds, want_rqdb.size());
