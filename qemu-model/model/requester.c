@@ -721,9 +721,26 @@ static struct req_wqe *owner(struct qp *qp, uint32_t psn)
 	return NULL;
 }
 
+/*
+ * The WQE whose response has come, from the ring if it is not at hand. Software may not touch a WQE in flight: FRNIC_VENDOR_ERR_BAD_WQE_INDEX if it is not
+ * what was sent. 0 or the vendor error, with @status.
+ */
+static uint8_t load_again(struct frnic_backend *be, struct qp *qp, const struct req_wqe *w, struct req_loaded **loaded, uint8_t *status)
+{
+	struct req_loaded *l = qp->req.tx.valid && qp->req.tx.index == w->index ? &qp->req.tx : &qp->req.rx;
+	uint8_t err = req_load(be, qp, l, w->index, w->units, status);
+
+	if (!err && (l->op != w->op || l->length != w->length || l->units != w->units)) {
+		err = FRNIC_VENDOR_ERR_BAD_WQE_INDEX;
+		*status = local_status(err);
+	}
+	*loaded = l;
+	return err;
+}
+
 static void read_response(struct frnic_backend *be, struct qp *qp, struct req_wqe *w, const struct roce_pkt *pkt)
 {
-	struct req_loaded *l = &qp->req.rx;
+	struct req_loaded *l;
 	uint32_t pos = (pkt->psn - w->psn) & ROCE_PSN_MASK, piece_end = (pos / REQ_READ_PSNS + 1) * REQ_READ_PSNS, off, want;
 	uint8_t status, err;
 	bool last;
@@ -738,13 +755,7 @@ static void read_response(struct frnic_backend *be, struct qp *qp, struct req_wq
 		fail_head(be, qp, FRNIC_CQE_STATUS_BAD_RESP_ERR, FRNIC_VENDOR_ERR_BAD_RESPONSE);
 		return;
 	}
-	if (qp->req.tx.valid && qp->req.tx.index == w->index)
-		l = &qp->req.tx;
-	err = req_load(be, qp, l, w->index, w->units, &status);
-	if (!err && (l->op != w->op || l->length != w->length)) {
-		err = FRNIC_VENDOR_ERR_BAD_WQE_INDEX;
-		status = local_status(err);
-	}
+	err = load_again(be, qp, w, &l, &status);
 	if (!err && want) {
 		err = sge_write(be, qp, qp->pd, (const void *)(l->raw + l->data_off), l->num_sge, off, pkt->payload, want);
 		status = err ? local_status(err) : 0;
@@ -762,16 +773,10 @@ static void read_response(struct frnic_backend *be, struct qp *qp, struct req_wq
 
 static void atomic_response(struct frnic_backend *be, struct qp *qp, struct req_wqe *w, const struct roce_pkt *pkt)
 {
-	struct req_loaded *l = &qp->req.rx;
+	struct req_loaded *l;
 	uint8_t status, err;
 
-	if (qp->req.tx.valid && qp->req.tx.index == w->index)
-		l = &qp->req.tx;
-	err = req_load(be, qp, l, w->index, w->units, &status);
-	if (!err && l->op != w->op) {
-		err = FRNIC_VENDOR_ERR_BAD_WQE_INDEX;
-		status = local_status(err);
-	}
+	err = load_again(be, qp, w, &l, &status);
 	if (!err) {
 		err = sge_write(be, qp, qp->pd, (const void *)(l->raw + l->data_off), 1, 0, &pkt->swap_add, 8);
 		status = err ? local_status(err) : 0;

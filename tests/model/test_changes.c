@@ -5,12 +5,15 @@
  */
 #include "pair.h"
 
-/* A READ's WQE of two units says one by the time its response comes. */
-static void shorter_wqe(void)
+/*
+ * A READ's WQE of two units is one of one unit by the time its response comes: it has fewer entries than it says, or (whole) others of the same length,
+ * behind another WQE, so that it is not at hand any more.
+ */
+static void shorter_wqe(bool whole)
 {
 	struct pair *p = pair_new(FRNIC_QP_TYPE_RC, NULL, NULL);
 	struct test_qp *a, *b;
-	struct frnic_sge s[3];
+	struct frnic_sge s[3], *list;
 	struct frnic_wqe_ctrl *c;
 	struct frnic_cqe e;
 	uint32_t i;
@@ -23,12 +26,25 @@ static void shorter_wqe(void)
 		s[k] = sge_of(p->mr[0], 256 * k, 64);
 	p->sim->latency = 20000;
 	i = post_rdma(p->qp[0], FRNIC_WQE_OP_READ, FRNIC_WQE_FLAG_SIGNALED, s, 3, p->mr[1]->addr, p->mr[1]->key, 0);
+	if (whole)
+		post_rdma(p->qp[0], FRNIC_WQE_OP_WRITE, 0, s, 1, p->mr[1]->addr + 4096, p->mr[1]->key, 0);
 	sim_run(p->sim, 10000); /* it is on the wire */
 	c = host_ptr(p->n[0], p->qp[0]->sq + (i & 255) * FRNIC_WQE_UNIT);
 	CHECK_EQ(FRNIC_GET(FRNIC_WQE_CTRL_W1_UNITS, c->w1), 2);
 	c->w1 = (c->w1 & ~FRNIC_WQE_CTRL_W1_UNITS) | 1u << 28;
-	/* It may fail or not. */
-	CHECK(cq_wait(p->scq[0], &e, 2 * MS));
+	if (whole) {
+		list = host_ptr(p->n[0], p->qp[0]->sq + (i & 255) * FRNIC_WQE_UNIT + sizeof(struct frnic_wqe_rdma));
+		list->length = 192;
+		c->w3 = (c->w3 & ~FRNIC_WQE_CTRL_W3_NUM_SGE) | 1;
+	}
+	/* Too few entries: it may fail or not. */
+	if (CHECK(cq_wait(p->scq[0], &e, 2 * MS)) && whole) {
+		CHECK_EQ(cqe_status(&e), FRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+		CHECK_EQ(e.vendor_err, FRNIC_VENDOR_ERR_BAD_WQE_INDEX);
+	}
+	sim_run(p->sim, 100000);
+	while (cq_poll(p->scq[0], &e))
+		;
 	/* The others are not disturbed. */
 	s[0] = sge_of(p->mr[0], 0, 64);
 	post_rdma(a, FRNIC_WQE_OP_WRITE, FRNIC_WQE_FLAG_SIGNALED, s, 1, p->mr[1]->addr, p->mr[1]->key, 0);
@@ -39,6 +55,16 @@ static void shorter_wqe(void)
 	if (CHECK(cq_wait(p->scq[1], &e, 2 * MS)))
 		CHECK_EQ(cqe_status(&e), FRNIC_CQE_STATUS_SUCCESS);
 	pair_free(p);
+}
+
+static void shorter_list(void)
+{
+	shorter_wqe(false);
+}
+
+static void shorter_whole(void)
+{
+	shorter_wqe(true);
 }
 
 /* ---- MODIFY_QP to RST while WQEs are being sent: nothing leaves with the addresses of a QP in RST ---- */
@@ -341,7 +367,8 @@ static void arm_flood(void)
 
 int main(void)
 {
-	test_run("R7.3 a READ's WQE that became shorter", shorter_wqe);
+	test_run("R7.3 a READ's WQE that became shorter", shorter_list);
+	test_run("R3.1 a READ's WQE that is another one", shorter_whole);
 	test_run("R2.6 a QP to RST while it sends", reset_while_sending);
 	test_run("R5.3 a GID changes while datagrams leave by it", gid_while_sending);
 	test_run("R2.2 a QP ends while it is modified", error_while_modified);
