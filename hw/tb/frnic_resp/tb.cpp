@@ -62,6 +62,7 @@ struct Qp {
 };
 static Qp qps[N];
 static uint8_t gids[2][16];
+static bool vlan_changes; /* of the IPv6 one */
 static const uint8_t smac[6] = { 2, 0, 0, 0, 0, 9 };
 
 /* Bus address of a virtual one: pages are shuffled. */
@@ -380,7 +381,7 @@ static void judge_frame()
 		CHECK(p.swap_add == a.orig, "an atomic found 0x%llx, not 0x%llx", (unsigned long long)p.swap_add, (unsigned long long)a.orig);
 	CHECK(p.len == a.payload.size() && !memcmp(p.payload, a.payload.data(), p.len), "payload of %u (%zu) bytes", p.len, a.payload.size());
 	CHECK(p.pkey == 0xffff && !memcmp(p.sgid, q.sgid, 16) && !memcmp(p.dgid, q.dgid, 16) && !memcmp(out.data() + 6, smac, 6), "path");
-	CHECK(p.vlan == q.v6 && (!p.vlan || p.vlan_tci == ((unsigned int)q.conn[23] >> 5 << 13 | VID)), "VLAN %d, TCI 0x%x", p.vlan, p.vlan_tci);
+	CHECK((p.vlan == q.v6 || (vlan_changes && q.v6)) && (!p.vlan || p.vlan_tci == ((unsigned int)q.conn[23] >> 5 << 13 | VID)), "VLAN %d, TCI 0x%x", p.vlan, p.vlan_tci);
 	if (p.opcode == ROCE_ATOMIC_ACK)
 		seen_atomic++;
 	else if (p.opcode != ROCE_ACK)
@@ -1045,6 +1046,45 @@ static void long_read(Qp &q, Qp &other)
 	out_rate = out;
 }
 
+static void update(unsigned int table, unsigned int index, const uint8_t *data)
+{
+	dut->upd_valid = 1;
+	dut->upd_table = (uint8_t)table;
+	dut->upd_index = (uint8_t)index;
+	memcpy(&dut->upd_data, data, 32);
+	tick();
+	dut->upd_valid = 0;
+}
+
+/* GID table: an IPv4 one without VLAN, an IPv6 one that may be on a VLAN. */
+static void set_gid(unsigned int g, bool vlan)
+{
+	uint8_t img[32] = {};
+
+	img[4] = (uint8_t)(g + 1);
+	memcpy(img + 8, smac, 6);
+	memcpy(img + 16, gids[g], 16);
+	img[5] = vlan;
+	img[6] = (uint8_t)(VID & 0xff);
+	img[7] = (uint8_t)(0xe0 | VID >> 8);
+	update(1, g + 1, img);
+}
+
+/* The VLAN of a READ's source comes and goes: each packet has all of it or nothing. */
+static void gid_changes(Qp &q)
+{
+	ask_read(q, 400 * q.mtu());
+	vlan_changes = true;
+	for (unsigned int n = 0; n < 100000 && answers.size() > 20; n++) {
+		set_gid(1, n & 1);
+		for (unsigned int k = rnd_below(20); k; k--)
+			tick();
+	}
+	set_gid(1, true);
+	settle();
+	vlan_changes = false;
+}
+
 static void atomic_message(Qp &q)
 {
 	static uint64_t va; /* often the same, from several QPs */
@@ -1503,16 +1543,6 @@ static void die(Qp &q)
 	CHECK(q.state == 6, "QP 0x%x in state %u", q.qpn, q.state);
 }
 
-static void update(unsigned int table, unsigned int index, const uint8_t *data)
-{
-	dut->upd_valid = 1;
-	dut->upd_table = (uint8_t)table;
-	dut->upd_index = (uint8_t)index;
-	memcpy(&dut->upd_data, data, 32);
-	tick();
-	dut->upd_valid = 0;
-}
-
 int main(int argc, char **argv)
 {
 	tb_init(argc, argv);
@@ -1544,15 +1574,7 @@ int main(int argc, char **argv)
 			b = (uint8_t)rnd();
 		if (!g)
 			memset(gids[g], 0, 10), gids[g][10] = gids[g][11] = 0xff;
-		memset(img, 0, 32);
-		img[4] = (uint8_t)(g + 1);
-		memcpy(img + 8, smac, 6);
-		memcpy(img + 16, gids[g], 16);
-		/* The IPv6 one is on a VLAN. */
-		img[5] = (uint8_t)g;
-		img[6] = (uint8_t)(VID & 0xff);
-		img[7] = (uint8_t)(0xe0 | VID >> 8);
-		update(1, g + 1, img);
+		set_gid(g, g);
 	}
 	memset(img, 0, 32);
 	img[4] = img[5] = 0xff;
@@ -1627,6 +1649,9 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < 6; i++)
 		burst(qps[i], qps[i + 1]);
 	long_read(qps[0], qps[1]);
+	for (Qp &q : qps)
+		if (q.type == FRNIC_QP_TYPE_RC && q.v6)
+			gid_changes(q);
 	no_room(qps[0], qps[12]);
 	for (unsigned int i = 0; i < 5; i++)
 		comes_round(qps[i], qps[i + 1]);
