@@ -250,6 +250,17 @@ static inline bool match_read_resp(const struct roce_pkt *p)
 	return p->opcode >= ROCE_READ_RESP_FIRST && p->opcode <= ROCE_READ_RESP_ONLY;
 }
 
+/* The addresses of a peer that is not there, of a node alone. */
+static inline struct node node_elsewhere(const struct node *n)
+{
+	struct node far = *n;
+
+	far.ip = 10u << 24 | 2;
+	far.gid[15] = 2;
+	far.mac[5] = 2;
+	return far;
+}
+
 /* Of frames that a test makes up. */
 static inline struct roce_path path_of(const struct node *from, const struct node *to)
 {

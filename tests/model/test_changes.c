@@ -245,10 +245,7 @@ static void late_page(void)
 	node_setup(n);
 	cq = cq_create(n, 8, FRNIC_CQ_NOTIFY_OFF);
 	mr = mr_create(n, 65536, ALL_ACCESS);
-	far = *n;
-	far.ip = 10u << 24 | 2;
-	far.gid[15] = 2;
-	far.mac[5] = 2;
+	far = node_elsewhere(n);
 	peer.n = &far;
 	sim->no_peer_ok = true;
 	a = listed_qp(n, cq, 0x111, &page);
@@ -303,10 +300,7 @@ static void large_cq(void)
 
 	node_setup(n);
 	small = cq_create(n, 4, FRNIC_CQ_NOTIFY_OFF);
-	far = *n;
-	far.ip = 10u << 24 | 2;
-	far.gid[15] = 2;
-	far.mac[5] = 2;
+	far = node_elsewhere(n);
 	peer.n = &far;
 	cq.base = host_alloc(n, 32u << 17, 4096);
 	cq.dbrec = host_alloc(n, 16, 16);

@@ -320,10 +320,7 @@ static void stalled_reset(bool again)
 	node_setup(n);
 	cq = cq_create(n, 8, FRNIC_CQ_NOTIFY_OFF);
 	mr = mr_create(n, 65536, ALL_ACCESS);
-	far = *n;
-	far.ip = 10u << 24 | 2;
-	far.gid[15] = 2;
-	far.mac[5] = 2;
+	far = node_elsewhere(n);
 	peer.n = &far;
 	path = path_of(&far, n);
 	for (unsigned int i = 0; i < STALLED; i++) {
