@@ -95,10 +95,6 @@ static void reset_while_sending(void)
 		CHECK_EQ(qp_set_state(q, FRNIC_QP_STATE_RST), FRNIC_STATUS_SUCCESS);
 		sim_run(p->sim, 20000);
 		CHECK_EQ(qp_set_state(p->qp[1], FRNIC_QP_STATE_RST), FRNIC_STATUS_SUCCESS);
-		for (int i = 0; i < 2; i++) {
-			p->qp[i]->sq_pi = p->qp[i]->rq_pi = 0;
-			memset(host_ptr(p->n[i], p->qp[i]->dbrec), 0, 16);
-		}
 		for (int i = 0; i < 2; i++)
 			qp_connect(p->qp[i], p->qp[!i], &p->attr);
 		for (struct frnic_cqe e; cq_poll(p->scq[0], &e);)
@@ -208,22 +204,19 @@ static void spy_va(struct node *n, const uint8_t *frame, size_t len)
 		vas[num_vas++] = pkt.va;
 }
 
-static struct test_qp listed_qp(struct node *n, struct test_cq *cq, uint32_t qpn, uint64_t *page)
+static struct test_qp listed_qp(struct node *n, struct test_cq *cq, uint32_t qpn)
 {
+	uint64_t sq = host_alloc(n, 16384, 4096);
 	union cmd_image r;
-	struct test_qp q;
 
-	*page = host_alloc(n, 16384, 4096);
 	qp_image(n, &r, FRNIC_QP_TYPE_RC, cq, cq, NULL);
 	r.qp.ctrl = (r.qp.ctrl & 0xffff0000) | (qpn & 0xffff);
 	r.qp.num_hi = (r.qp.num_hi & ~0xffu) | qpn >> 16;
-	r.qp.sq_base = host_page_list(n, *page, 16384, 12);
+	r.qp.sq_base = host_page_list(n, sq, 16384, 12);
 	r.qp.ring_levels = 1;
 	r.qp.sq_page_shift = 12;
-	q = (struct test_qp){.n = n, .qpn = qpn, .type = FRNIC_QP_TYPE_RC, .log_sq = 8, .dbrec = r.qp.dbrec, .scq = cq, .rcq = cq, .uar = 1};
 	CHECK_EQ(cmd_regs(n, &r, NULL), FRNIC_STATUS_SUCCESS);
-	q.sq = *page;
-	return q;
+	return (struct test_qp){.n = n, .qpn = qpn, .type = FRNIC_QP_TYPE_RC, .sq = sq, .log_sq = 8, .dbrec = r.qp.dbrec, .scq = cq, .rcq = cq, .uar = 1};
 }
 
 static void late_page(void)
@@ -236,7 +229,6 @@ static void late_page(void)
 	struct test_cq *cq;
 	struct test_mr *mr;
 	struct sim *sim;
-	uint64_t page;
 
 	sim_read_ns = 1000000;
 	sim = sim_new(1, NULL);
@@ -248,9 +240,9 @@ static void late_page(void)
 	far = node_elsewhere(n);
 	peer.n = &far;
 	sim->no_peer_ok = true;
-	a = listed_qp(n, cq, 0x111, &page);
+	a = listed_qp(n, cq, 0x111);
 	qp_connect(&a, &peer, &at);
-	x = listed_qp(n, cq, 0x222, &page);
+	x = listed_qp(n, cq, 0x222);
 	qp_connect(&x, &peer, &at);
 	sim_run(sim, 100000);
 	s = sge_of(mr, 0, 64);
@@ -261,7 +253,7 @@ static void late_page(void)
 	sim_run(sim, 500000);
 	CHECK_EQ(cmd_simple(n, FRNIC_CMD_OP_DESTROY_QP, x.qpn, NULL), FRNIC_STATUS_SUCCESS);
 	/* Another ring, as the driver would give it. */
-	x = listed_qp(n, cq, 0x222, &page);
+	x = listed_qp(n, cq, 0x222);
 	num_vas = 0;
 	n->on_tx = spy_va;
 	qp_connect_images(&x, &peer, &at, r);

@@ -229,20 +229,30 @@ struct Sink {
 	}								\
 } while (0)
 
-/* A port table's entry: valid, this MAC, nothing else. Takes one clock. */
-template <class Dut> static void table_mac(Dut *dut, unsigned int tab, unsigned int index, const uint8_t *mac)
+/* An update of a port table, 32 bytes of the command's image from 0x20; clock() is one cycle. */
+template <class Dut, class Clock> static void table_write(Dut *dut, unsigned int tab, unsigned int index, const uint8_t *data, Clock clock)
 {
 	dut->upd_valid = 1;
 	dut->upd_table = (uint8_t)tab;
 	dut->upd_index = (uint8_t)index;
-	memset(&dut->upd_data, 0, 32);
-	dut->upd_data[1] = 1;
-	memcpy((uint8_t *)&dut->upd_data + 8, mac, 6);
-	dut->clk = 0;
-	dut->eval();
-	dut->clk = 1;
-	dut->eval();
+	memcpy(&dut->upd_data, data, 32);
+	clock();
 	dut->upd_valid = 0;
+}
+
+/* A port table's entry: valid, this MAC, nothing else. */
+template <class Dut> static void table_mac(Dut *dut, unsigned int tab, unsigned int index, const uint8_t *mac)
+{
+	uint8_t data[32] = {};
+
+	data[4] = 1;
+	memcpy(data + 8, mac, 6);
+	table_write(dut, tab, index, data, [dut] {
+		dut->clk = 0;
+		dut->eval();
+		dut->clk = 1;
+		dut->eval();
+	});
 }
 
 #endif

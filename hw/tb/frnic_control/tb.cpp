@@ -1348,15 +1348,8 @@ static void directed()
 	for (uint32_t q = 50; q < 53; q++) {
 		im = qp_op(q, FRNIC_CMD_OP_QUERY_QP);
 		/* The model's CQ has not failed: not compared, but counted there too. */
-		for (unsigned int i = 1; i < 64; i++) {
-			wr(4 * i, im.w[i]);
-			m_wr(4 * i, im.w[i]);
-		}
-		wr(0, im.w[0]);
-		m_wr(0, im.w[0]);
-		model_settle();
-		for (unsigned int n = 0; n < 1000 && (rd(FRNIC_REG_DEV_STATUS) & FRNIC_REG_DEV_STATUS_CMD_BUSY); n++)
-			;
+		model_cmd(im);
+		card_cmd(im);
 		CHECK(rd(0x1f4) == states[q - 50], "QP %u in state %u", q, rd(0x1f4));
 	}
 

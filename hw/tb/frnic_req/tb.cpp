@@ -812,12 +812,7 @@ static void traffic(unsigned int n)
 
 static void table(unsigned int which, unsigned int index, const uint8_t *d)
 {
-	dut->upd_valid = 1;
-	dut->upd_table = (uint8_t)which;
-	dut->upd_index = (uint8_t)index;
-	memcpy(&dut->upd_data, d, 32);
-	step();
-	dut->upd_valid = 0;
+	table_write(dut, which, index, d, step);
 }
 
 /* R1.4: who has none waits, loses nothing, and goes on with the one that comes back, whenever that is. */

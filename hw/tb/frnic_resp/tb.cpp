@@ -1048,12 +1048,7 @@ static void long_read(Qp &q, Qp &other)
 
 static void update(unsigned int table, unsigned int index, const uint8_t *data)
 {
-	dut->upd_valid = 1;
-	dut->upd_table = (uint8_t)table;
-	dut->upd_index = (uint8_t)index;
-	memcpy(&dut->upd_data, data, 32);
-	tick();
-	dut->upd_valid = 0;
+	table_write(dut, table, index, data, tick);
 }
 
 /* GID table: an IPv4 one without VLAN, an IPv6 one that may be on a VLAN. */

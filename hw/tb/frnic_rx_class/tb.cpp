@@ -35,12 +35,7 @@ static void tick()
 
 static void update(unsigned int table, unsigned int index, const uint8_t *data)
 {
-	dut->upd_valid = 1;
-	dut->upd_table = (uint8_t)table;
-	dut->upd_index = (uint8_t)index;
-	memcpy(&dut->upd_data, data, 32);
-	tick();
-	dut->upd_valid = 0;
+	table_write(dut, table, index, data, tick);
 }
 
 /* What the packet is, for the reference. */
